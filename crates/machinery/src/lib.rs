@@ -1,1 +1,3 @@
-//! placeholder
+//! Kubernetes API machinery without I/O: schemas, patches, apply, selectors, CEL.
+
+pub mod fields;
