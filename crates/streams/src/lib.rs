@@ -1,1 +1,3 @@
-//! placeholder
+//! exec, attach and port-forward on the wire.
+
+pub mod dial;
