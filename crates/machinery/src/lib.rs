@@ -1,3 +1,5 @@
 //! Kubernetes API machinery without I/O: schemas, patches, apply, selectors, CEL.
 
 pub mod fields;
+pub mod patch;
+pub mod selector;
