@@ -2,6 +2,8 @@
 //!
 //! Start at [`Type`] (a shape built once per kind) and [`Set`] (the paths somebody owns).
 
+#[cfg(test)]
+pub(crate) mod sample;
 mod shape;
 
 pub use shape::{Field, Key, List, ListKind, Object, PatchStrategy, Type};

@@ -6,6 +6,7 @@
 
 pub mod json;
 pub mod merge;
+pub mod strategic;
 
 /// Why a patch was refused, by the HTTP answer that the API server gives.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
