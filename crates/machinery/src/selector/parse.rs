@@ -12,7 +12,7 @@ pub(super) fn parse(query: &str) -> Result<Vec<Requirement>, SelectorError> {
         match parser.peek() {
             Token::End => return Ok(requirements),
             Token::Word(_) | Token::Symbol("!") => {}
-            other => return Err(syntax(other, "!, identifier, or 'end of string'")),
+            other @ Token::Symbol(_) => return Err(syntax(other, "!, identifier, or 'end of string'")),
         }
         let requirement =
             parser.requirement().map_err(|fault| SelectorError::Requirement(fault.to_string()))?;
