@@ -1,3 +1,34 @@
-//! exec, attach and port-forward on the wire.
+//! Exec, attach and port-forward on the wire, for both ends.
+//!
+//! Kubernetes carries these over two families of protocols: numbered channels in WebSocket messages and SPDY/3.1
+//! streams (which newer clients tunnel in WebSocket messages again). Callers see neither: a server calls
+//! [`accept_exec`] or [`accept_portforward`] and gets readers and writers; a server that only stands
+//! between calls [`proxy_upgrade`] and passes the bytes through.
+//!
+//! Where to start reading: [`upgrade`](UpgradeError) chooses the protocol, `websocket` and `spdy` hold the formats
+//! (pure) and the tasks around a connection, `options` the query parameters.
 
+mod client;
 pub mod dial;
+mod exec;
+mod options;
+mod proxy;
+mod status;
+mod terminal;
+mod transport;
+mod upgrade;
+mod websocket;
+
+#[cfg(test)]
+mod tests;
+
+pub use client::{ConnectError, ConnectTarget, ExecClient, ExecProtocol, connect_exec};
+pub use exec::{ExecSession, PendingExec, accept_exec};
+pub use options::{
+    AttachOptions, ExecOptions, LogOptions, LogStream, OptionsError, PortForwardOptions, StreamSet,
+};
+pub use proxy::{ProxyError, ProxyTarget, proxy_upgrade};
+pub use status::ExitStatus;
+pub use terminal::{TerminalSize, TerminalSizes};
+pub use transport::{BoxReader, BoxTransport, BoxWriter, Transport};
+pub use upgrade::UpgradeError;

@@ -1,0 +1,9 @@
+//! The client's side of exec and port-forward, over any connection.
+//!
+//! Small on purpose: it is what tests and protocol translation need, not a replacement for a Kubernetes client.
+
+mod exec;
+mod handshake;
+
+pub use exec::{ExecClient, ExecProtocol, connect_exec};
+pub use handshake::{ConnectError, ConnectTarget};

@@ -1,0 +1,5 @@
+//! Whole sessions: this crate's server against this crate's client, against kube's and against kubectl.
+
+mod exec;
+mod proxy;
+mod server;
