@@ -1,6 +1,10 @@
 //! Kubernetes API machinery without I/O: schemas, patches, apply, selectors, CEL.
 
+pub mod builtin;
+pub mod error;
 pub mod fields;
 pub mod merge_keys;
+pub mod names;
 pub mod patch;
+pub mod schema;
 pub mod selector;
