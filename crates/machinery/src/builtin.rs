@@ -7,17 +7,24 @@
 mod decode;
 mod definitions;
 mod kinds;
+mod openapi;
 
 use std::sync::{Arc, OnceLock};
 
-use crate::schema::Schema;
+use crate::{fields::Type, schema::Schema};
 
 pub use decode::{DecodeError, decode, decode_check};
-pub use kinds::{BuiltinKind, kinds};
+pub use kinds::{BuiltinKind, find, kinds};
+pub use openapi::{OpenApi, definition_name, openapi_definitions};
 
 /// The schema of a built-in kind; `group` is empty for core.
 pub fn schema(group: &str, version: &str, kind: &str) -> Option<Arc<Schema>> {
     kinds::find(group, version, kind).map(BuiltinKind::schema)
+}
+
+/// The shape of a built-in kind for merging and server-side apply.
+pub fn merge_type(group: &str, version: &str, kind: &str) -> Option<Arc<Type>> {
+    kinds::find(group, version, kind).map(BuiltinKind::merge_type)
 }
 
 /// The schema of `metadata`, which custom resources share with built-in kinds.
@@ -25,7 +32,7 @@ pub fn object_meta() -> Arc<Schema> {
     static SCHEMA: OnceLock<Arc<Schema>> = OnceLock::new();
     let schema = SCHEMA.get_or_init(|| {
         use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-        definitions::compile(|generator| generator.subschema_for::<ObjectMeta>())
+        definitions::compile(schemars::SchemaGenerator::subschema_for::<ObjectMeta>)
     });
     Arc::clone(schema)
 }

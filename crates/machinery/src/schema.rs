@@ -9,6 +9,7 @@ mod compile;
 mod default;
 mod format;
 mod lists;
+mod merge;
 mod pattern;
 mod prune;
 mod validate;
@@ -22,6 +23,7 @@ pub use compile::{Compiler, compile};
 pub use default::default;
 pub use format::Format;
 pub use lists::check_lists;
+pub use merge::to_type;
 pub use pattern::{Pattern, PatternError};
 pub use prune::prune;
 pub use validate::{validate, validate_at, validate_update};
@@ -81,6 +83,7 @@ impl Additional {
 
 /// One node of a compiled schema.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a keyword of its own in the schema's source")]
 pub struct Schema {
     /// The JSON type.
     pub kind: Kind,

@@ -180,9 +180,8 @@ fn zero(schema: &Schema) -> Value {
         (Kind::Object, _) if schema.properties.is_empty() => Value::Null,
         (Kind::Object, _) => Value::Object(Map::new()),
         (Kind::String, None) => Value::String(String::new()),
-        (Kind::Integer | Kind::Number, _) => Value::from(0),
         (Kind::IntOrString, Some(Format::Quantity)) => Value::String("0".to_owned()),
-        (Kind::IntOrString, _) => Value::from(0),
+        (Kind::Integer | Kind::Number | Kind::IntOrString, _) => Value::from(0),
         (Kind::Boolean, _) => Value::Bool(false),
         (Kind::String, Some(_)) | (Kind::Array | Kind::Any, _) => Value::Null,
     }

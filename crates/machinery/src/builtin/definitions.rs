@@ -16,6 +16,14 @@ use crate::{
 /// Where definitions stand in the documents.
 pub(super) const PREFIX: &str = "#/definitions/";
 
+/// Text or number, exact.
+pub(super) const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+/// Text or whole number.
+pub(super) const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
+/// Metadata of lists.
+pub(super) const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
+const MICRO_TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
+
 /// Definitions that hold any JSON whatever, though their types say something narrower.
 const OPAQUE: [&str; 6] = [
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON",
@@ -35,6 +43,12 @@ pub(super) fn documents<T>(generate: impl FnOnce(&mut SchemaGenerator) -> T) -> 
     let mut generator = settings.into_generator();
     let schema = generate(&mut generator);
     (schema, generator.take_definitions(false))
+}
+
+/// The definition of lists' metadata and those below it.
+pub(super) fn list_meta() -> Map<String, Value> {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+    documents(SchemaGenerator::subschema_for::<ListMeta>).1
 }
 
 /// Compiles one definition together with those below it that are not compiled yet.
@@ -75,8 +89,8 @@ fn definition(compiler: &mut Compiler<'_>, name: &str, document: &Value) -> Sche
         compiler.schema(document, &Path::Root)
     };
     match name {
-        "io.k8s.apimachinery.pkg.api.resource.Quantity" => schema.format = Some(Format::Quantity),
-        "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime" => schema.format = Some(Format::MicroTime),
+        QUANTITY => schema.format = Some(Format::Quantity),
+        MICRO_TIME => schema.format = Some(Format::MicroTime),
         _ => {}
     }
     schema.name = Some(name.into());

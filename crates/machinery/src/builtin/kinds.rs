@@ -19,7 +19,10 @@ use k8s_openapi::{
 use schemars::SchemaGenerator;
 
 use super::definitions;
-use crate::schema::Schema;
+use crate::{
+    fields::Type,
+    schema::{Schema, to_type},
+};
 
 /// A kind that needs no definition by users.
 pub struct BuiltinKind {
@@ -31,12 +34,27 @@ pub struct BuiltinKind {
     pub kind: &'static str,
     pub(super) generate: fn(&mut SchemaGenerator) -> schemars::Schema,
     compiled: OnceLock<Arc<Schema>>,
+    merged: OnceLock<Arc<Type>>,
 }
 
 impl BuiltinKind {
     /// The kind's schema, compiled on first use.
     pub fn schema(&self) -> Arc<Schema> {
         Arc::clone(self.compiled.get_or_init(|| definitions::compile(self.generate)))
+    }
+
+    /// The kind's shape for merging, built on first use.
+    pub fn merge_type(&self) -> Arc<Type> {
+        Arc::clone(self.merged.get_or_init(|| Arc::new(to_type(&self.schema()))))
+    }
+
+    /// Whether there are lists of this kind: not of requests and answers that are never stored.
+    pub fn is_listed(&self) -> bool {
+        !(self.kind.ends_with("Review")
+            || matches!(
+                self.kind,
+                "Binding" | "DeleteOptions" | "Eviction" | "Scale" | "Status" | "TokenRequest"
+            ))
     }
 }
 
@@ -54,6 +72,7 @@ macro_rules! builtin_kinds {
             kind: stringify!($kind),
             generate: SchemaGenerator::subschema_for::<$module::$kind>,
             compiled: OnceLock::new(),
+            merged: OnceLock::new(),
         },)+)+];
     };
 }
@@ -89,7 +108,8 @@ pub fn kinds() -> &'static [BuiltinKind] {
     &KINDS
 }
 
-pub(super) fn find(group: &str, version: &str, kind: &str) -> Option<&'static BuiltinKind> {
+/// The built-in kind of this name; `group` is empty for core.
+pub fn find(group: &str, version: &str, kind: &str) -> Option<&'static BuiltinKind> {
     type Index = HashMap<(&'static str, &'static str, &'static str), &'static BuiltinKind>;
     static INDEX: LazyLock<Index> =
         LazyLock::new(|| KINDS.iter().map(|kind| ((kind.group, kind.version, kind.kind), kind)).collect());

@@ -17,9 +17,12 @@ pub fn compile(document: &Value) -> Result<Schema, Vec<FieldError>> {
     compiler.finish().map(|()| schema)
 }
 
+/// Finds the definition behind a `$ref`.
+type Resolve<'a> = Box<dyn Fn(&str) -> Option<Child> + 'a>;
+
 /// Compiles schemas that may refer to definitions.
 pub struct Compiler<'a> {
-    resolve: Box<dyn Fn(&str) -> Option<Child> + 'a>,
+    resolve: Resolve<'a>,
     errors: Vec<FieldError>,
 }
 
@@ -67,7 +70,7 @@ impl<'a> Compiler<'a> {
             checks: self.checks(document, path),
             ..Schema::default()
         };
-        schema.has_defaults = schema.default.is_some() || children(&schema).any(|child| knows_default(child));
+        schema.has_defaults = schema.default.is_some() || children(&schema).any(knows_default);
         schema
     }
 

@@ -139,7 +139,7 @@ impl<'a> Translation<'a> {
             'a' | 'f' | 'n' | 'r' | 't' | 'v' | 'x' | 'p' | 'P' => self.keep(character),
             '0' => self.octal(),
             _ if character.is_ascii_punctuation() => {
-                self.out.push_str(&regex::escape(&character.to_string()))
+                self.out.push_str(&regex::escape(&character.to_string()));
             }
             _ => return refuse(format!("invalid escape sequence: `\\{character}`")),
         }
@@ -155,7 +155,7 @@ impl<'a> Translation<'a> {
         let digits = self.rest.bytes().take(2).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
         let code = u32::from_str_radix(&self.rest[..digits], 8).unwrap_or_default();
         self.rest = &self.rest[digits..];
-        self.out.push_str(&format!("\\x{{{code:x}}}"));
+        self.out.extend(["\\x{", &format!("{code:x}"), "}"]);
     }
 
     fn literal(&mut self) {
@@ -208,7 +208,7 @@ impl<'a> Translation<'a> {
                 '\\' => self.escape(true)?,
                 '[' => match self.rest.strip_prefix(':').and_then(|rest| rest.split_once(":]")) {
                     Some((name, rest)) => {
-                        self.out.push_str(&format!("[:{name}:]"));
+                        self.out.extend(["[:", name, ":]"]);
                         self.rest = rest;
                     }
                     None => self.out.push_str("\\["),

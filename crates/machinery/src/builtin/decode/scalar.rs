@@ -19,8 +19,7 @@ pub(super) fn read(value: &Value, schema: &Schema, place: Place<'_>) -> Result<O
             return quantity(text, value, schema, place);
         }
         (Kind::IntOrString, Value::Number(number)) if schema.format == Some(Format::Quantity) => {
-            let text = number.to_string();
-            return quantity(&text, value, schema, place).map(|stored| stored.or(Some(Value::String(text))));
+            return quantity(&number.to_string(), value, schema, place);
         }
         (Kind::IntOrString, Value::Number(number)) => {
             number.as_i64().is_some_and(|number| i32::try_from(number).is_ok())
@@ -93,11 +92,77 @@ fn is_stored_form(text: &str, digits: u8) -> bool {
         && text.parse::<Timestamp>().is_ok()
 }
 
+/// A quantity as the server writes it; the number stays a text, whatever it was given as.
 fn quantity(
-    _text: &str,
-    _value: &Value,
-    _schema: &Schema,
-    _place: Place<'_>,
+    text: &str,
+    value: &Value,
+    schema: &Schema,
+    place: Place<'_>,
 ) -> Result<Option<Value>, DecodeError> {
-    Ok(None)
+    let stored = maar_api::quantity::stored_text(text)
+        .map_err(|error| place.malformed(value, schema, format!("{}: {error}", place.path)))?;
+    let unchanged = value.as_str() == Some(stored.as_str());
+    Ok((!unchanged).then_some(Value::String(stored)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::builtin::{self, decode};
+
+    #[test]
+    fn scalars_take_the_form_in_which_they_are_stored() {
+        let table = [
+            (
+                "",
+                "ResourceQuota",
+                json!({"spec": {"hard": {"cpu": 1.5, "memory": "1024Mi", "pods": 3, "x": null}}}),
+                json!({"spec": {"hard": {"cpu": "1500m", "memory": "1Gi", "pods": "3", "x": "0"}}}),
+            ),
+            (
+                "",
+                "Pod",
+                json!({"metadata": {"creationTimestamp": "2024-01-02T03:04:05.678+02:00"}}),
+                json!({"metadata": {"creationTimestamp": "2024-01-02T01:04:05Z"}}),
+            ),
+            (
+                "coordination.k8s.io",
+                "Lease",
+                json!({"spec": {"renewTime": "2024-01-02T03:04:05Z"}}),
+                json!({"spec": {"renewTime": "2024-01-02T03:04:05.000000Z"}}),
+            ),
+            (
+                "",
+                "Service",
+                json!({"spec": {"ports": [{"targetPort": "web"}, {"targetPort": 80}]}}),
+                json!({"spec": {"ports": [{"targetPort": "web"}, {"targetPort": 80}]}}),
+            ),
+        ];
+        for (group, kind, mut value, want) in table {
+            let schema = builtin::schema(group, "v1", kind).unwrap();
+            decode(&mut value, &schema).unwrap();
+            assert_eq!(value, want);
+        }
+    }
+
+    #[test]
+    fn malformed_scalars_are_refused_with_their_path() {
+        let table = [
+            ("ResourceQuota", json!({"spec": {"hard": {"cpu": "a lot"}}}), "spec.hard.cpu"),
+            ("Pod", json!({"metadata": {"creationTimestamp": "yesterday"}}), "metadata.creationTimestamp"),
+            (
+                "Pod",
+                json!({"metadata": {"creationTimestamp": "2024-13-02T03:04:05Z"}}),
+                "metadata.creationTimestamp",
+            ),
+            ("Secret", json!({"data": {"a": "not base64!"}}), "data.a"),
+            ("Service", json!({"spec": {"ports": [{"targetPort": true}]}}), "spec.ports[0].targetPort"),
+        ];
+        for (kind, value, path) in table {
+            let schema = builtin::schema("", "v1", kind).unwrap();
+            let error = builtin::decode_check(&value, &schema).expect_err(path);
+            assert_eq!(error.path, path, "{error}");
+        }
+    }
 }
