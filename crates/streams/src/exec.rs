@@ -31,15 +31,19 @@ use bytes::Bytes;
 use http::{Request, Response};
 use hyper::upgrade::OnUpgrade;
 use tokio::sync::mpsc;
-use tokio_tungstenite::tungstenite::protocol::Role;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_util::sync::CancellationToken;
 
 use crate::options::StreamSet;
+use crate::spdy;
+use crate::spdy::connection::Connection;
+use crate::spdy::exec::{Reporter, StreamProtocol};
+use crate::spdy::session::Role;
 use crate::status::ExitStatus;
 use crate::terminal::TerminalSizes;
 use crate::transport::{BoxReader, BoxWriter};
 use crate::upgrade::{Offer, UpgradeError, take_upgrade, upgraded};
+use crate::websocket;
 use crate::websocket::channel::{self, ChannelProtocol, EXEC_PROTOCOLS, UNNAMED};
 use crate::websocket::mux::{Mux, Outgoing, broken_pipe};
 use crate::websocket::socket;
@@ -56,7 +60,10 @@ pub fn accept_exec<B>(
             let (protocol, response) = offer.choose(&EXEC_PROTOCOLS, Some(UNNAMED))?;
             (Protocol::Channels(protocol), response)
         }
-        Offer::Spdy { .. } => return Err(UpgradeError::NotAnUpgrade),
+        Offer::Spdy { .. } => {
+            let (protocol, response) = offer.choose(&spdy::exec::EXEC_PROTOCOLS, None)?;
+            (Protocol::Streams(protocol), response)
+        }
     };
     let upgrade = take_upgrade(request)?;
     Ok((response, PendingExec { upgrade, protocol, streams }))
@@ -65,6 +72,7 @@ pub fn accept_exec<B>(
 #[derive(Debug, Clone, Copy)]
 enum Protocol {
     Channels(ChannelProtocol),
+    Streams(StreamProtocol),
 }
 
 /// An accepted request whose connection has not switched protocols yet.
@@ -81,8 +89,12 @@ impl PendingExec {
         let transport = upgraded(self.upgrade).await?;
         match self.protocol {
             Protocol::Channels(protocol) => {
-                let socket = socket(transport, Role::Server).await;
+                let socket = socket(transport, websocket::Role::Server).await;
                 Ok(websocket_session(socket, protocol, self.streams).await)
+            }
+            Protocol::Streams(protocol) => {
+                let connection = Connection::start(transport, Role::Server);
+                spdy_session(connection, protocol, self.streams).await
             }
         }
     }
@@ -112,6 +124,7 @@ impl std::fmt::Debug for ExecSession {
 #[derive(Debug)]
 enum Finish {
     Channels { queue: mpsc::Sender<Outgoing>, protocol: ChannelProtocol },
+    Streams(Reporter),
 }
 
 impl ExecSession {
@@ -136,10 +149,11 @@ impl ExecSession {
                     queue.send(report).await.map_err(|_| broken_pipe())?;
                 }
                 queue.send(Outgoing::Finish).await.map_err(|_| broken_pipe())?;
+                closed.cancelled().await;
+                Ok(())
             }
+            Finish::Streams(reporter) => reporter.finish(&status).await,
         }
-        closed.cancelled().await;
-        Ok(())
     }
 }
 
@@ -173,4 +187,22 @@ async fn websocket_session(
         closed: mux.closed.clone(),
         finish: Finish::Channels { queue, protocol },
     }
+}
+
+async fn spdy_session(
+    connection: Connection,
+    protocol: StreamProtocol,
+    streams: StreamSet,
+) -> io::Result<ExecSession> {
+    let wanted = spdy::exec::channels(streams, protocol);
+    let mut opened = spdy::exec::await_streams(&connection, &wanted).await?;
+    let error = opened.remove("error").expect("the error stream is always among the wanted ones");
+    Ok(ExecSession {
+        stdin: opened.remove("stdin").map(|stream| Box::new(stream) as BoxReader),
+        stdout: opened.remove("stdout").map(|stream| Box::new(stream) as BoxWriter),
+        stderr: opened.remove("stderr").map(|stream| Box::new(stream) as BoxWriter),
+        resize: opened.remove("resize").map_or_else(TerminalSizes::none, TerminalSizes::read_from),
+        closed: connection.closed(),
+        finish: Finish::Streams(Reporter::new(connection, error, protocol)),
+    })
 }

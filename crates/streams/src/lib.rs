@@ -13,6 +13,7 @@ pub mod dial;
 mod exec;
 mod options;
 mod proxy;
+mod spdy;
 mod status;
 mod terminal;
 mod transport;
@@ -30,5 +31,5 @@ pub use options::{
 pub use proxy::{ProxyError, ProxyTarget, proxy_upgrade};
 pub use status::ExitStatus;
 pub use terminal::{TerminalSize, TerminalSizes};
-pub use transport::{BoxReader, BoxTransport, BoxWriter, Transport};
+pub use transport::{BoxReader, BoxWriter};
 pub use upgrade::UpgradeError;

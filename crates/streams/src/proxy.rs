@@ -12,7 +12,7 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::io::copy_bidirectional;
 
-use crate::transport::Transport;
+use crate::dial::Io;
 use crate::upgrade::{UpgradeError, take_upgrade, tokens, upgraded};
 
 /// Browsers cannot set headers on a WebSocket, so Kubernetes takes a bearer token as a made-up sub-protocol.
@@ -59,7 +59,7 @@ pub async fn proxy_upgrade<I>(
     target: ProxyTarget,
 ) -> Result<Response<Body>, ProxyError>
 where
-    I: Transport + 'static,
+    I: Io + 'static,
 {
     let client = take_upgrade(&mut request)?;
     let (mut sender, connection) =

@@ -10,13 +10,6 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 
-/// A connection in both directions: a TCP or TLS socket, an upgraded HTTP connection, an in-memory pipe.
-pub trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
-
-/// A boxed connection.
-pub type BoxTransport = Box<dyn Transport>;
 /// The reading end of one direction.
 pub type BoxReader = Box<dyn AsyncRead + Send + Unpin>;
 /// The writing end of one direction.

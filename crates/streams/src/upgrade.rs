@@ -14,7 +14,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use crate::transport::BoxTransport;
+use crate::dial::BoxedIo;
 
 /// Names the stream protocols a SPDY client offers, and the one the server takes.
 pub(crate) const STREAM_PROTOCOL: HeaderName = HeaderName::from_static("x-stream-protocol-version");
@@ -194,7 +194,7 @@ pub(crate) fn take_upgrade<B>(request: &mut Request<B>) -> Result<OnUpgrade, Upg
 }
 
 /// Waits until the answer is out and the connection belongs to us.
-pub(crate) async fn upgraded(upgrade: OnUpgrade) -> std::io::Result<BoxTransport> {
+pub(crate) async fn upgraded(upgrade: OnUpgrade) -> std::io::Result<BoxedIo> {
     let upgraded = upgrade.await.map_err(std::io::Error::other)?;
     Ok(Box::new(TokioIo::new(upgraded)))
 }

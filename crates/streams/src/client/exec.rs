@@ -1,17 +1,23 @@
 //! Exec and attach from the client's side.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
-use tokio_tungstenite::tungstenite::protocol::Role;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::handshake::{Ask, ConnectError, ConnectTarget, upgrade};
+use crate::dial::{BoxedIo, Io};
 use crate::options::StreamSet;
+use crate::spdy;
+use crate::spdy::connection::Connection;
+use crate::spdy::exec::{STREAM_TYPE, StreamProtocol};
+use crate::spdy::session::Role;
 use crate::status::ExitStatus;
 use crate::terminal::TerminalSize;
-use crate::transport::{BoxReader, BoxTransport, BoxWriter, Transport};
+use crate::transport::{BoxReader, BoxWriter};
+use crate::websocket;
 use crate::websocket::channel::{self, ChannelProtocol, EXEC_PROTOCOLS};
 use crate::websocket::mux::{Mux, Outgoing};
 use crate::websocket::socket;
@@ -29,6 +35,12 @@ pub enum ExecProtocol {
     WebSocketV1,
     /// The same as text.
     WebSocketV1Base64,
+    /// What kube-apiserver speaks to kubelets, and kubectl before 1.30.
+    SpdyV4,
+    /// Has no exit codes.
+    SpdyV3,
+    /// Has no terminal sizes either.
+    SpdyV2,
 }
 
 impl ExecProtocol {
@@ -48,17 +60,25 @@ impl ExecProtocol {
             Self::WebSocketV4Base64 => Ask::WebSocket("v4.base64.channel.k8s.io"),
             Self::WebSocketV1 => Ask::WebSocket("channel.k8s.io"),
             Self::WebSocketV1Base64 => Ask::WebSocket("base64.channel.k8s.io"),
+            Self::SpdyV4 => Ask::Spdy("v4.channel.k8s.io"),
+            Self::SpdyV3 => Ask::Spdy("v3.channel.k8s.io"),
+            Self::SpdyV2 => Ask::Spdy("v2.channel.k8s.io"),
         }
     }
 
     /// Whether standard input can end while the command still answers.
     pub fn can_end_stdin(self) -> bool {
-        self == Self::WebSocketV5
+        matches!(self, Self::WebSocketV5 | Self::SpdyV4 | Self::SpdyV3 | Self::SpdyV2)
     }
 
     /// Whether the exit code arrives, not only that the command failed.
     pub fn has_exit_codes(self) -> bool {
-        !matches!(self, Self::WebSocketV1 | Self::WebSocketV1Base64)
+        matches!(self, Self::WebSocketV5 | Self::WebSocketV4 | Self::WebSocketV4Base64 | Self::SpdyV4)
+    }
+
+    /// Whether the client can tell the size of its terminal.
+    pub fn has_resize(self) -> bool {
+        self != Self::SpdyV2
     }
 }
 
@@ -74,7 +94,14 @@ pub struct ExecClient {
     error: BoxReader,
     status_objects: bool,
     /// The connection lasts as long as this handle, not only as long as its input.
-    _connection: mpsc::Sender<Outgoing>,
+    _connection: KeptAlive,
+}
+
+#[derive(Debug)]
+#[expect(dead_code, reason = "held for what dropping it does")]
+enum KeptAlive {
+    Channels(mpsc::Sender<Outgoing>),
+    Streams(Connection),
 }
 
 impl std::fmt::Debug for ExecClient {
@@ -85,7 +112,7 @@ impl std::fmt::Debug for ExecClient {
 
 /// Asks the server behind `io` to run a command; `target` carries the query, `streams` says the same
 /// to this side.
-pub async fn connect_exec<I: Transport + 'static>(
+pub async fn connect_exec<I: Io + 'static>(
     io: I,
     target: ConnectTarget,
     protocol: ExecProtocol,
@@ -94,25 +121,46 @@ pub async fn connect_exec<I: Transport + 'static>(
     let ask = protocol.ask();
     let transport = upgrade(io, target, ask).await?;
     match ask {
-        Ask::WebSocket(name) => Ok(websocket_client(transport, channel_protocol(name), streams).await),
-        Ask::Spdy(_) => Err(ConnectError::Handshake("it speaks SPDY")),
+        Ask::WebSocket(name) => Ok(websocket_client(transport, known(&EXEC_PROTOCOLS, name), streams).await),
+        Ask::Spdy(name) => {
+            Ok(spdy_client(transport, known(&spdy::exec::EXEC_PROTOCOLS, name), streams).await?)
+        }
     }
 }
 
-fn channel_protocol(name: &str) -> ChannelProtocol {
-    let found = EXEC_PROTOCOLS.iter().find(|(known, _)| *known == name);
+fn known<P: Copy>(protocols: &[(&str, P)], name: &str) -> P {
+    let found = protocols.iter().find(|(known, _)| *known == name);
     found.expect("every name in `ask` is a protocol the server has too").1
 }
 
-async fn websocket_client(
-    transport: BoxTransport,
-    protocol: ChannelProtocol,
+async fn spdy_client(
+    transport: BoxedIo,
+    protocol: StreamProtocol,
     streams: StreamSet,
-) -> ExecClient {
+) -> io::Result<ExecClient> {
+    let connection = Connection::start(transport, Role::Client);
+    let mut opened = BTreeMap::new();
+    for name in spdy::exec::channels(streams, protocol) {
+        let headers = vec![(STREAM_TYPE.to_owned(), name.to_owned())];
+        opened.insert(name, connection.open(headers).await?);
+    }
+    Ok(ExecClient {
+        stdin: opened.remove("stdin").map(|stream| Box::new(stream) as BoxWriter),
+        stdout: opened.remove("stdout").map(|stream| Box::new(stream) as BoxReader),
+        stderr: opened.remove("stderr").map(|stream| Box::new(stream) as BoxReader),
+        resize: opened.remove("resize").map(|stream| Box::new(stream) as BoxWriter),
+        error: Box::new(opened.remove("error").expect("the error stream is always among the channels")),
+        status_objects: protocol.status_objects,
+        _connection: KeptAlive::Streams(connection),
+    })
+}
+
+async fn websocket_client(transport: BoxedIo, protocol: ChannelProtocol, streams: StreamSet) -> ExecClient {
     let mut incoming = vec![channel::ERROR];
     incoming.extend(streams.stdout.then_some(channel::STDOUT));
     incoming.extend(streams.stderr.then_some(channel::STDERR));
-    let mut mux = Mux::start(socket(transport, Role::Client).await, protocol, &incoming, CloseCode::Normal);
+    let mut mux =
+        Mux::start(socket(transport, websocket::Role::Client).await, protocol, &incoming, CloseCode::Normal);
     let mut reader = |channel| mux.take_reader(channel).map(|reader| Box::new(reader) as BoxReader);
     ExecClient {
         stdout: reader(channel::STDOUT),
@@ -121,7 +169,7 @@ async fn websocket_client(
         stdin: streams.stdin.then(|| Box::new(mux.closing_writer(channel::STDIN)) as BoxWriter),
         resize: streams.tty.then(|| Box::new(mux.writer(channel::RESIZE)) as BoxWriter),
         status_objects: protocol.status_objects,
-        _connection: mux.outgoing(),
+        _connection: KeptAlive::Channels(mux.outgoing()),
     }
 }
 

@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use crate::transport::{BoxTransport, Transport};
+use crate::dial::{BoxedIo, Io};
 use crate::upgrade::{SPDY, STREAM_PROTOCOL, upgraded};
 
 /// The most of a refusal that is read.
@@ -64,11 +64,11 @@ pub(super) enum Ask {
     Spdy(&'static str),
 }
 
-pub(super) async fn upgrade<I: Transport + 'static>(
+pub(super) async fn upgrade<I: Io + 'static>(
     io: I,
     target: ConnectTarget,
     ask: Ask,
-) -> Result<BoxTransport, ConnectError> {
+) -> Result<BoxedIo, ConnectError> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(io)).await?;
     tokio::spawn(async move {
         if let Err(error) = connection.with_upgrades().await {

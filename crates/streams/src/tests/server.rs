@@ -17,7 +17,7 @@ pub(super) fn connect(router: Router) -> DuplexStream {
     client
 }
 
-pub(super) fn serve<I: crate::Transport + 'static>(router: Router, io: I) {
+pub(super) fn serve<I: crate::dial::Io + 'static>(router: Router, io: I) {
     tokio::spawn(async move {
         let service = TowerToHyperService::new(router);
         let connection =

@@ -138,7 +138,7 @@ impl Receiver {
         match end {
             Ok(()) => pipes.for_each(drop),
             Err(error) => {
-                tracing::debug!(%error, "a WebSocket ended without a close frame");
+                tracing::debug!(%error, "a WebSocket did not end in good order");
                 pipes.for_each(|pipe| pipe.fail(error.kind()));
             }
         }
@@ -154,7 +154,7 @@ impl Receiver {
             let payload = match message.map_err(disconnected)? {
                 Message::Binary(payload) => payload,
                 Message::Text(text) => text.into(),
-                Message::Close(_) => return Ok(()),
+                Message::Close(frame) => return orderly(frame.as_ref()),
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => continue,
             };
             match self.protocol.decode(payload).map_err(invalid)? {
@@ -209,10 +209,21 @@ impl Sender {
     }
 }
 
-fn disconnected(error: tokio_tungstenite::tungstenite::Error) -> io::Error {
+pub(super) fn disconnected(error: tokio_tungstenite::tungstenite::Error) -> io::Error {
     match error {
         tokio_tungstenite::tungstenite::Error::Io(error) => error,
         other => io::Error::new(io::ErrorKind::ConnectionAborted, other),
+    }
+}
+
+/// A peer that closes may be done, or may say that something went wrong.
+fn orderly(frame: Option<&CloseFrame>) -> io::Result<()> {
+    match frame {
+        None | Some(CloseFrame { code: CloseCode::Normal | CloseCode::Away, .. }) => Ok(()),
+        Some(CloseFrame { code, reason }) => {
+            let message = format!("the peer closed with code {code} {reason}");
+            Err(io::Error::new(io::ErrorKind::ConnectionAborted, message))
+        }
     }
 }
 
