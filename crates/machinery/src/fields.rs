@@ -2,8 +2,19 @@
 //!
 //! Start at [`Type`] (a shape built once per kind) and [`Set`] (the paths somebody owns).
 
+mod collect;
+mod compare;
+mod element;
+mod json;
 #[cfg(test)]
 pub(crate) mod sample;
+mod set;
 mod shape;
 
+pub(crate) use collect::element_of;
+pub use compare::Comparison;
+pub(crate) use compare::map_of;
+pub use element::Element;
+pub use json::FieldsError;
+pub use set::Set;
 pub use shape::{Field, Key, List, ListKind, Object, PatchStrategy, Type};

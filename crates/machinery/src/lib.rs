@@ -1,5 +1,6 @@
 //! Kubernetes API machinery without I/O: schemas, patches, apply, selectors, CEL.
 
+pub mod apply;
 pub mod builtin;
 pub mod error;
 pub mod fields;

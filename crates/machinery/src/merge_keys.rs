@@ -17,6 +17,8 @@ pub struct MergeFact {
     pub atomic: Option<bool>,
     /// How a strategic merge patch treats the field.
     pub patch: PatchStrategy,
+    /// Whether the API server writes the field even when it is empty ([`crate::fields::Field::always`]).
+    pub always: bool,
 }
 
 /// The fact about a field of a definition such as `io.k8s.api.core.v1.PodSpec`.
@@ -59,8 +61,10 @@ fn read(text: &'static str) -> BTreeMap<&'static str, Definition> {
 
 fn fact<'a>(words: impl Iterator<Item = &'a str>) -> MergeFact {
     let mut fact = MergeFact::default();
-    for (name, value) in words.filter_map(|word| word.split_once('=')) {
+    for word in words {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
         match name {
+            "always" => fact.always = true,
             "list" => fact.list = Some(list_kind(value)),
             "object" => fact.atomic = Some(value == "atomic"),
             "key" => fact.patch.merge_key = Some(value.into()),
@@ -134,6 +138,14 @@ mod tests {
         let meta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
         assert_eq!(of(meta, "finalizers").unwrap().list, Some(ListKind::Set));
         assert_eq!(of("io.k8s.api.core.v1.PodSpec", "tolerations"), None);
+    }
+
+    #[test]
+    fn structs_that_are_no_pointers_are_always_written() {
+        let deployment = "io.k8s.api.apps.v1.DeploymentSpec";
+        assert!(of(deployment, "strategy").is_some_and(|fact| fact.always));
+        assert!(of("io.k8s.api.core.v1.PodSpec", "containers").is_some_and(|fact| fact.always));
+        assert!(of("io.k8s.api.core.v1.PodSpec", "securityContext").is_none());
     }
 
     #[test]

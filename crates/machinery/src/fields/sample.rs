@@ -1,4 +1,4 @@
-//! Types for tests: parts of a Pod, a Deployment, a Service and a Node, with the facts of [`crate::merge_keys`].
+//! Types for tests: parts of a Pod, a Deployment and a ConfigMap, with the facts of [`crate::merge_keys`].
 
 use super::{Field, ListKind, Object, Type};
 use crate::merge_keys;
@@ -25,7 +25,7 @@ fn object(group: &str, kind: &str, fields: impl IntoIterator<Item = (&'static st
             }
             other => other,
         };
-        Field::new(name, ty).with_patch(fact.patch.clone())
+        Field::new(name, ty).with_patch(fact.patch.clone()).always(fact.always)
     });
     let object = Object::new(fields).atomic(merge_keys::is_atomic(&definition));
     Type::from_object(object)
@@ -187,4 +187,7 @@ pub(crate) fn deployment() -> Type {
         with(&["replicas", "readyReplicas"], [("conditions", conditions())]),
     );
     resource(APPS, "Deployment", [("spec", spec), ("status", status)])
+}
+pub(crate) fn config_map() -> Type {
+    resource(CORE, "ConfigMap", with(&["immutable"], [("data", Type::map(Type::Scalar))]))
 }

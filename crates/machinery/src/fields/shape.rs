@@ -38,6 +38,9 @@ pub struct Field {
     pub ty: Type,
     /// How a strategic merge patch treats it.
     pub patch: PatchStrategy,
+    /// Whether the API server writes the field even when it is empty, so that its presence says nothing about who set
+    /// it. True of structs that are no pointers in Kubernetes' own types, false in custom resources.
+    pub always: bool,
 }
 
 /// The annotations of a field that strategic merge patches go by.
@@ -188,12 +191,18 @@ impl Object {
 impl Field {
     /// A field without annotations for strategic merge patches.
     pub fn new(name: impl Into<Arc<str>>, ty: Type) -> Self {
-        Self { name: name.into(), ty, patch: PatchStrategy::default() }
+        Self { name: name.into(), ty, patch: PatchStrategy::default(), always: false }
     }
 
     /// The same field with annotations for strategic merge patches.
     pub fn with_patch(mut self, patch: PatchStrategy) -> Self {
         self.patch = patch;
+        self
+    }
+
+    /// The same field, written even when empty or not.
+    pub fn always(mut self, always: bool) -> Self {
+        self.always = always;
         self
     }
 }
