@@ -14,6 +14,7 @@ readonly INSTANCES="$CACHE/real"
 # Set while something runs that must not outlive this script.
 WORKER=
 UNFINISHED=no
+exec {CONSOLE}>&2
 
 # on_exit: however this script ends, a half-made thing does not stay.
 on_exit() {
@@ -21,6 +22,8 @@ on_exit() {
   trap '' INT TERM HUP
   trap - EXIT
   set +e
+  # A signal may come while a function has its output turned away.
+  exec 2>&"$CONSOLE"
   if [[ -n $WORKER ]]; then kill -TERM -- "-$WORKER" 2>/dev/null; fi
   if [[ $UNFINISHED == yes ]]; then abandon; fi
   exit "$status"

@@ -51,10 +51,10 @@ make_root() {
 }
 
 debootstrap_folder() {
-  if [[ -d $PACKAGES/debootstrap ]]; then
-    printf '%s\n' "$PACKAGES/debootstrap/usr/share/debootstrap"
-  else
+  if type -P debootstrap >/dev/null; then
     printf '/usr/share/debootstrap\n'
+  else
+    printf '%s\n' "$PACKAGES/debootstrap/usr/share/debootstrap"
   fi
 }
 

@@ -1,38 +1,38 @@
 # shellcheck shell=bash
 # A real node: containerd and kubelet as root, Pods on a bridge of their own.
-# Everything is named after the instance: RUN (sockets, mounts), one bridge,
-# one cgroup in each hierarchy; node_cleanup.sh removes exactly these.
+# What it makes on the machine is named after the instance: a mount namespace,
+# a bridge, a cgroup in each hierarchy; node_cleanup.sh removes exactly these.
 
 readonly NODE=(containerd kubelet)
 readonly NODE_NAME=real-node
-
-# Sockets go here and not to STATE: their paths may have 107 characters only.
-run_folder() { printf '/run/maar-real/%s\n' "$NAME"; }
+# Fixed, because each node has an address of its own.
+readonly KUBELET_PORT=10250
 
 cgroup_name() { printf 'maar-real-%s\n' "$NAME"; }
 
 start_node() {
   need ip iproute2
-  need unshare util-linux
+  need nsenter util-linux
   provide containerd containerd
   provide runc runc
-  [[ -d /usr/lib/cni ]] || unpack containernetworking-plugins
+  [[ -n $(cni_folder) ]] || unpack containernetworking-plugins
   provide_image
-  mkdir -p "$STATE/node" "$(run_folder)"
+  mkdir -p "$STATE/node"
+  make_mount_namespace
   make_network
   make_cgroups
   start_containerd
   await containerd containerd is_ready containerd
-  run_step "importing $IMAGE" "$STATE/logs/import.log" ctr --namespace k8s.io images import "$IMAGE_ARCHIVE"
+  run_step "importing $IMAGE" "$STATE/logs/import.log" containerd_client --namespace k8s.io images import "$IMAGE_ARCHIVE"
   start_kubelet
   await "node $NODE_NAME" kubelet is_ready kubelet
 }
 
-ctr() { "$(tool ctr containerd /usr/bin/ctr)" --address "$(run_folder)/containerd.sock" "$@"; }
+containerd_client() { "$(tool ctr containerd /usr/bin/ctr)" --address "$(run_folder)/containerd.sock" "$@"; }
 
 node_is_ready() {
   case $1 in
-    containerd) ctr version ;;
+    containerd) containerd_client version ;;
     kubelet) [[ $(kubectl get --request-timeout=5s node "$NODE_NAME" -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}') == True ]] ;;
     *) return 1 ;;
   esac
@@ -101,17 +101,16 @@ start_containerd() {
   write_containerd_config "$run" "$runc"
   write_cni_config
   # The shim is found by PATH.
-  start_daemon containerd env PATH="$(dirname "$containerd"):$(dirname "$runc"):$PATH" \
+  start_daemon containerd nsenter --mount="$run/mounts" -- env PATH="$(dirname "$containerd"):$(dirname "$runc"):$PATH" \
     "$containerd" --config "$STATE/node/containerd.toml" --log-level warn
 }
 
 # write_containerd_config RUN RUNC. Lowering a score is not permitted in many
 # sandboxes, hence restrict_oom_score_adj.
 write_containerd_config() {
-  local snapshotter=overlayfs plugins=/usr/lib/cni
+  local snapshotter=overlayfs
   # An overlay cannot be stacked on an overlay.
   [[ $(stat --file-system --format %T "$STATE") != overlayfs ]] || snapshotter=native
-  [[ ! -d $PACKAGES/containernetworking-plugins ]] || plugins="$PACKAGES/containernetworking-plugins/usr/lib/cni"
   cat >"$STATE/node/containerd.toml" <<TOML
 version = 2
 root = "$STATE/node/containerd"
@@ -124,7 +123,7 @@ restrict_oom_score_adj = true
 netns_mounts_under_state_dir = true
 enable_unprivileged_ports = true
 [plugins."io.containerd.grpc.v1.cri".cni]
-bin_dir = "$plugins"
+bin_dir = "$(cni_folder)"
 conf_dir = "$STATE/node/cni"
 [plugins."io.containerd.grpc.v1.cri".containerd]
 snapshotter = "$snapshotter"
@@ -134,6 +133,17 @@ runtime_type = "io.containerd.runc.v2"
 BinaryName = "$2"
 Root = "$1/runc"
 TOML
+}
+
+# cni_folder: where the network plugins are, if they are anywhere.
+cni_folder() {
+  local folder
+  for folder in /usr/lib/cni /opt/cni/bin "$PACKAGES/containernetworking-plugins/usr/lib/cni"; do
+    if [[ -x $folder/bridge && -x $folder/host-local ]]; then
+      printf '%s\n' "$folder"
+      return 0
+    fi
+  done
 }
 
 # Pods reach each other and the node; nothing is routed or masqueraded further.
@@ -155,8 +165,8 @@ start_kubelet() {
   make_certificate kubelet ca "/O=system:nodes/CN=system:node:$NODE_NAME" "IP:$address,DNS:$NODE_NAME"
   certificate_kubeconfig kubelet
   write_kubelet_config "$address"
-  start_daemon kubelet "$BINARIES/kubelet" --config="$STATE/node/kubelet.yaml" --kubeconfig="$STATE/pki/kubelet.kubeconfig" \
-    --root-dir="$STATE/node/kubelet" --cert-dir="$STATE/pki/self-signed/kubelet" \
+  printf 'kubelet=%s\n' "$KUBELET_PORT" >>"$STATE/ports"
+  start_daemon kubelet nsenter --mount="$(run_folder)/mounts" -- "$BINARIES/kubelet" --config="$STATE/node/kubelet.yaml" --kubeconfig="$STATE/pki/kubelet.kubeconfig" \
     --hostname-override="$NODE_NAME" --node-ip="$address"
 }
 
@@ -168,6 +178,7 @@ write_kubelet_config() {
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 address: $1
+port: $KUBELET_PORT
 healthzBindAddress: 127.0.0.1
 healthzPort: $(port_of kubelet-health)
 authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: "$pki/ca.crt"}}
@@ -180,8 +191,7 @@ cgroupRoot: /$(cgroup_name)
 failCgroupV1: false
 failSwapOn: false
 oomScoreAdj: 0
-podLogsDir: "$STATE/node/logs"
-volumePluginDir: "$STATE/node/volume-plugins"
+volumePluginDir: /var/lib/kubelet/volume-plugins
 imageGCHighThresholdPercent: 100
 evictionHard: {memory.available: 50Mi, nodefs.available: 1%, imagefs.available: 1%}
 YAML

@@ -7,11 +7,11 @@ readonly PACKAGES="$CACHE/debian"
 
 # provide NAME PACKAGE: unpacks PACKAGE unless NAME is on PATH.
 provide() {
-  command -v "$1" >/dev/null || unpack "$2"
+  type -P "$1" >/dev/null || unpack "$2"
 }
 
 # tool NAME PACKAGE PATH: prints where NAME is; PATH is its place in PACKAGE.
-tool() { command -v "$1" || printf '%s\n' "$PACKAGES/$2$3"; }
+tool() { type -P "$1" || printf '%s\n' "$PACKAGES/$2$3"; }
 
 unpack() {
   local package=$1 lock

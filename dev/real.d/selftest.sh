@@ -124,14 +124,49 @@ YAML
     auth whoami -o 'jsonpath={.status.userInfo.username}{"\n"}' 2>&1)"
 }
 
+# A Pod that runs for real: its address, its words, a command inside.
+check_node() {
+  kubectl create namespace selftest >/dev/null
+  kubectl apply -f - >/dev/null <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: hello, namespace: selftest}
+spec:
+  containers:
+  - name: hello
+    image: $IMAGE
+    imagePullPolicy: Never
+    command: [bash, -c, "echo started as \$(hostname); trap 'exit 0' TERM; sleep infinity & wait"]
+YAML
+  check "a Pod runs" wait_until 60 field_is pod/hello .status.phase Running
+  check "it has an address of its own" has_field pod/hello .status.podIP
+  check "its log is read" wait_until 10 log_is "started as hello"
+  check "a command runs inside and its exit code comes back" exec_gives 7
+  check "it has the node's name" field_is pod/hello .spec.nodeName "$NODE_NAME"
+  kubectl delete --namespace selftest pod/hello --timeout=60s >/dev/null
+  say "ok: it ends when it is deleted"
+  # Left running on purpose: down has to deal with it.
+  kubectl run --namespace selftest --image "$IMAGE" --image-pull-policy Never idle >/dev/null
+  check "a second Pod runs" wait_until 60 field_is pod/idle .status.phase Running
+}
+
+log_is() { [[ $(kubectl logs --namespace selftest hello 2>/dev/null) == "$1" ]]; }
+
+exec_gives() {
+  local status=0
+  kubectl exec --namespace selftest hello -- bash -c "exit $1" >/dev/null 2>&1 || status=$?
+  [[ $status -eq $1 ]]
+}
+
 check_gone_after_down() {
-  local pids
+  local pids network=-none
+  if [[ -d $STATE/node ]]; then network=$(network_number); fi
   pids=$(cut -d ' ' -f 1 "$STATE"/run/*.pid)
   command_down --name "$SELFTEST_NAME"
   check "after down no process is left" no_process_of_ours "$pids"
   check "after down the folder is gone" test ! -e "$STATE"
   if is_root; then
-    check "after down no device, mount or cgroup is left" nothing_of_node_left
+    check "after down no device, mount or cgroup is left" nothing_of_node_left "$network"
   fi
 }
 
