@@ -4,6 +4,8 @@
 
 mod exec;
 mod handshake;
+mod portforward;
 
 pub use exec::{ExecClient, ExecProtocol, connect_exec};
 pub use handshake::{ConnectError, ConnectTarget};
+pub use portforward::{PortForwardClient, PortForwardProtocol, PortStream, connect_portforward};

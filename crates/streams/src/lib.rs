@@ -12,6 +12,7 @@ mod client;
 pub mod dial;
 mod exec;
 mod options;
+mod portforward;
 mod proxy;
 mod spdy;
 mod status;
@@ -23,11 +24,15 @@ mod websocket;
 #[cfg(test)]
 mod tests;
 
-pub use client::{ConnectError, ConnectTarget, ExecClient, ExecProtocol, connect_exec};
+pub use client::{
+    ConnectError, ConnectTarget, ExecClient, ExecProtocol, PortForwardClient, PortForwardProtocol,
+    PortStream, connect_exec, connect_portforward,
+};
 pub use exec::{ExecSession, PendingExec, accept_exec};
 pub use options::{
     AttachOptions, ExecOptions, LogOptions, LogStream, OptionsError, PortForwardOptions, StreamSet,
 };
+pub use portforward::{PendingPortForward, PortConnection, PortForwardSession, accept_portforward};
 pub use proxy::{ProxyError, ProxyTarget, proxy_upgrade};
 pub use status::ExitStatus;
 pub use terminal::{TerminalSize, TerminalSizes};

@@ -12,4 +12,5 @@ pub(crate) mod dictionary;
 pub(crate) mod encoder;
 pub(crate) mod exec;
 pub(crate) mod frame;
+pub(crate) mod portforward;
 pub(crate) mod session;

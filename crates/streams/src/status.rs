@@ -72,6 +72,7 @@ impl ExitStatus {
 
 /// The part of `metav1.Status` that travels here. The empty `metadata` is what Go clients send and expect.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the field is Kubernetes' own")]
 struct Status {
     #[serde(default)]
     metadata: Empty,

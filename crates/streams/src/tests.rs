@@ -1,5 +1,6 @@
 //! Whole sessions: this crate's server against this crate's client, against kube's and against kubectl.
 
 mod exec;
+mod portforward;
 mod proxy;
 mod server;

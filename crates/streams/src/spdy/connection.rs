@@ -137,12 +137,12 @@ impl Connection {
         })?;
         let stream = SpdyStream::new(id, self.shared.clone());
         let accepted = std::future::poll_fn(|context| {
-            self.shared.with(|state| match state.session.replied(id) {
-                Some(accepted) => Poll::Ready(accepted),
-                None => {
+            self.shared.with(|state| {
+                let replied = state.session.replied(id);
+                if replied.is_none() {
                     state.writers.insert(id, context.waker().clone());
-                    Poll::Pending
                 }
+                replied.map_or(Poll::Pending, Poll::Ready)
             })
         });
         if accepted.await {

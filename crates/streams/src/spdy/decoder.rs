@@ -66,7 +66,8 @@ impl Decoder {
             }
             let mut prefix = &input[..PREFIX];
             let (first, second, flags) = (prefix.get_u16(), prefix.get_u16(), prefix.get_u8());
-            let length = usize::try_from(prefix.get_uint(3)).expect("24 bits fit");
+            let length =
+                [prefix[0], prefix[1], prefix[2]].iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
             if first & CONTROL_BIT == 0 {
                 let id = u32::from(first) << 16 | u32::from(second);
                 if id == 0 {
@@ -149,9 +150,7 @@ impl Decoder {
         loop {
             let before = self.headers.total_in();
             let result = self.headers.decompress_vec(rest, &mut block, FlushDecompress::Sync);
-            let used =
-                usize::try_from(self.headers.total_in() - before).expect("no more than what was passed");
-            rest = &rest[used..];
+            rest = &rest[used_of(&self.headers, before)..];
             match result {
                 // zlib asks for the dictionary after it has read the header of the first block.
                 Err(error) if error.needs_dictionary().is_some() => {
@@ -171,6 +170,11 @@ impl Decoder {
     }
 }
 
+/// How much input a step of decompression took.
+fn used_of(headers: &Decompress, before: u64) -> usize {
+    usize::try_from(headers.total_in() - before).expect("no more than what was passed")
+}
+
 fn check_control(first: u16, length: usize) -> Result<(), DecodeError> {
     let version = first & !CONTROL_BIT;
     if version != VERSION {
@@ -186,7 +190,7 @@ fn settings(count: u32, mut payload: Bytes) -> Result<Frame, DecodeError> {
     let mut settings = Vec::new();
     while payload.has_remaining() {
         let word = payload.get_u32();
-        let flags = u8::try_from(word >> 24).expect("eight bits are left");
+        let [flags, ..] = word.to_be_bytes();
         settings.push(Setting { flags, id: word & 0x00ff_ffff, value: payload.get_u32() });
     }
     Ok(Frame::Settings(settings))

@@ -191,10 +191,6 @@ impl Session {
         self.events.extend([Event::AllWritable, Event::Incoming]);
     }
 
-    pub(crate) fn is_ended(&self) -> bool {
-        self.ended
-    }
-
     /// Says goodbye: what is queued goes out, no stream is opened or accepted any more.
     pub(crate) fn go_away(&mut self, status: u32) {
         if !self.going_away {

@@ -33,7 +33,7 @@ async fn try_exec(
 async fn output(client: &mut ExecClient) -> (String, String, ExitStatus) {
     let (mut stdout, mut stderr) = (client.stdout.take().unwrap(), client.stderr.take());
     let (mut out, mut err) = (String::new(), String::new());
-    let (_, _, status) = tokio::join!(
+    let (_, (), status) = tokio::join!(
         async { stdout.read_to_string(&mut out).await.unwrap() },
         async {
             if let Some(stderr) = &mut stderr {
@@ -62,7 +62,7 @@ async fn exit_codes_arrive_where_the_protocol_has_them() {
             let (_, _, status) = output(&mut client).await;
             match status {
                 ExitStatus::Code(got) => {
-                    assert_eq!((i32::from(got), protocol.has_exit_codes()), (code, true))
+                    assert_eq!((i32::from(got), protocol.has_exit_codes()), (code, true));
                 }
                 ExitStatus::Error(text) => {
                     assert!(!protocol.has_exit_codes(), "{protocol:?}");
@@ -162,7 +162,7 @@ async fn a_client_that_vanishes_fails_the_commands_input() {
                 let mut input = Vec::new();
                 let end = session.stdin.as_mut().unwrap().read_to_end(&mut input).await;
                 session.closed().cancelled().await;
-                let write = session.stdout.as_mut().unwrap().write_all(&[0; 1 << 20]).await;
+                let write = session.stdout.as_mut().unwrap().write_all(&vec![0; 1 << 20]).await;
                 let report = report.lock().unwrap().take().unwrap();
                 report.send((input, end.map_err(|error| error.kind()), write.is_err())).unwrap();
             });

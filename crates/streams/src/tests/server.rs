@@ -8,7 +8,9 @@ use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
-use crate::{ExecOptions, ExecSession, ExitStatus, UpgradeError, accept_exec};
+use crate::{
+    ExecOptions, ExecSession, ExitStatus, PortConnection, UpgradeError, accept_exec, accept_portforward,
+};
 
 /// Serves `router` on one in-memory connection and gives its other end.
 pub(super) fn connect(router: Router) -> DuplexStream {
@@ -29,7 +31,46 @@ pub(super) fn serve<I: crate::dial::Io + 'static>(router: Router, io: I) {
 
 /// A kubelet with one Pod.
 pub(super) fn kubelet() -> Router {
-    Router::new().route("/exec/{namespace}/{pod}/{container}", any(exec))
+    Router::new()
+        .route("/exec/{namespace}/{pod}/{container}", any(exec))
+        .route("/portForward/{namespace}/{pod}", any(portforward))
+}
+
+/// Sends back what it gets.
+pub(super) const ECHO_PORT: u16 = 7;
+/// Says hello and hangs up.
+pub(super) const GREETING_PORT: u16 = 17;
+/// Nobody listens here.
+pub(super) const CLOSED_PORT: u16 = 1;
+
+async fn portforward(mut request: Request) -> Response {
+    match accept_portforward(&mut request) {
+        Ok((response, pending)) => {
+            tokio::spawn(async move {
+                let mut session = pending.session().await.unwrap();
+                while let Some(connection) = session.next().await {
+                    tokio::spawn(serve_port(connection));
+                }
+            });
+            response
+        }
+        Err(error) => error.into_response(),
+    }
+}
+
+pub(super) async fn serve_port(connection: PortConnection) {
+    let (near, mut far) = tokio::io::duplex(4096);
+    match connection.port {
+        ECHO_PORT => drop(tokio::spawn(async move {
+            let (mut reader, mut writer) = tokio::io::split(far);
+            let _ = tokio::io::copy(&mut reader, &mut writer).await;
+            let _ = writer.shutdown().await;
+        })),
+        GREETING_PORT => drop(tokio::spawn(async move { far.write_all(b"hello").await })),
+        _ => return connection.fail("connection refused").await.unwrap(),
+    }
+    // Tests cut connections on purpose.
+    let _ = connection.join(near).await;
 }
 
 async fn exec(mut request: Request) -> Response {

@@ -52,6 +52,8 @@ pub(crate) const PORT_PROTOCOLS: [(&str, ChannelProtocol); 2] =
 
 /// What a client that names no protocol speaks.
 pub(crate) const UNNAMED: ChannelProtocol = V1;
+/// The same for port-forward, where all binary versions are alike.
+pub(crate) const UNNAMED_PORTS: ChannelProtocol = V4;
 
 /// What a message means.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Shared;
-use crate::spdy::frame::ResetStatus;
 use crate::spdy::session::{Read, Write};
 
 /// Dropping it finishes our direction; what the peer still sends is then refused.
@@ -21,11 +20,6 @@ pub(crate) struct SpdyStream {
 impl SpdyStream {
     pub(super) fn new(id: u32, shared: Arc<Shared>) -> Self {
         Self { id, shared }
-    }
-
-    /// Cuts the stream off in both directions.
-    pub(crate) fn reset(self) {
-        self.shared.with(|state| state.session.reset(self.id, ResetStatus::CANCEL));
     }
 
     /// Writes without waiting, as far as there is room: for last words while being dropped.

@@ -9,6 +9,7 @@ use super::Read;
 use crate::spdy::frame::Headers;
 
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own: all combinations occur")]
 pub(super) struct Stream {
     /// What the peer opened it with, until somebody takes them.
     pub(super) headers: Headers,

@@ -73,7 +73,7 @@ fn read_all(session: &mut Session, id: u32) -> (usize, Read) {
 
 fn write_all(session: &mut Session, id: u32) -> usize {
     let mut total = 0;
-    while let Write::Accepted(length) = session.write(id, &[1; 100_000]) {
+    while let Write::Accepted(length) = session.write(id, &vec![1; 100_000]) {
         total += length;
         while session.next_frame().is_some() {}
     }
@@ -102,7 +102,7 @@ fn writing_stops_at_the_window_until_the_peer_reads() {
     let (mut client, mut server, id) = joined();
     let mut sent = 0;
     loop {
-        match client.write(id, &[1; LARGEST_CHUNK]) {
+        match client.write(id, &vec![1; LARGEST_CHUNK]) {
             Write::Accepted(length) => sent += length,
             other => break assert_eq!(other, Write::Pending),
         }
@@ -120,7 +120,7 @@ fn a_peer_without_flow_control_is_never_kept_waiting_for_it() {
     let frames = STREAM_WINDOW as usize / LARGEST_CHUNK;
     let mut sent = 0;
     for _ in 0..frames * 8 {
-        let Write::Accepted(length) = server.write(id, &[1; LARGEST_CHUNK]) else {
+        let Write::Accepted(length) = server.write(id, &vec![1; LARGEST_CHUNK]) else {
             panic!("stopped at {sent}")
         };
         sent += length;
@@ -146,7 +146,7 @@ fn without_windows_unread_data_stops_the_reading() {
 fn the_queue_to_the_connection_is_bounded() {
     let (mut server, id) = without_windows();
     let mut accepted = 0;
-    while let Write::Accepted(length) = server.write(id, &[1; LARGEST_CHUNK]) {
+    while let Write::Accepted(length) = server.write(id, &vec![1; LARGEST_CHUNK]) {
         accepted += length;
     }
     assert_eq!(accepted, QUEUE_LIMIT);
