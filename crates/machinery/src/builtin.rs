@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::{fields::Type, schema::Schema};
 
-pub use decode::{DecodeError, decode, decode_check};
+pub use decode::{DecodeError, decode, decode_at, decode_check};
 pub use kinds::{BuiltinKind, find, kinds};
 pub use openapi::{OpenApi, definition_name, openapi_definitions};
 

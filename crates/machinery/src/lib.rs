@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub mod builtin;
+pub mod crd;
 pub mod error;
 pub mod fields;
 pub mod merge_keys;

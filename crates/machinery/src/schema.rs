@@ -12,6 +12,7 @@ mod lists;
 mod merge;
 mod pattern;
 mod prune;
+mod resource;
 mod validate;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub use child::Child;
 pub use compile::{Compiler, compile};
 pub use default::default;
 pub use format::Format;
+pub(crate) use format::whole;
 pub use lists::check_lists;
 pub use merge::to_type;
 pub use pattern::{Pattern, PatternError};
@@ -176,13 +178,28 @@ pub struct Properties {
 impl Properties {
     /// The schema of a field.
     pub fn get(&self, name: &str) -> Option<&Schema> {
-        let index = self.entries.binary_search_by(|(entry, _)| (**entry).cmp(name)).ok()?;
-        self.entries.get(index).map(|(_, child)| &**child)
+        self.child(name).map(|child| &**child)
     }
 
     /// Fields and their schemas, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Schema)> {
         self.entries.iter().map(|(name, child)| (&**name, &**child))
+    }
+
+    /// Adds a field, or replaces the one of this name.
+    pub(crate) fn insert(&mut self, name: &str, child: Child) {
+        let mut entries = std::mem::take(&mut self.entries).into_vec();
+        match entries.binary_search_by(|(entry, _)| (**entry).cmp(name)) {
+            Ok(index) => entries[index].1 = child,
+            Err(index) => entries.insert(index, (name.into(), child)),
+        }
+        self.entries = entries.into();
+    }
+
+    /// The field of this name, to be shared.
+    pub(crate) fn child(&self, name: &str) -> Option<&Child> {
+        let index = self.entries.binary_search_by(|(entry, _)| (**entry).cmp(name)).ok()?;
+        self.entries.get(index).map(|(_, child)| child)
     }
 
     /// Whether no field is known.

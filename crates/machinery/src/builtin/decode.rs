@@ -28,8 +28,14 @@ pub struct DecodeError {
 
 /// Reads `value` as `schema`, in place, and names the unknown fields that were dropped, sorted.
 pub fn decode(value: &mut Value, schema: &Schema) -> Result<Vec<String>, DecodeError> {
+    decode_at(value, schema, "")
+}
+
+/// The same for a part of an object, which stands at `path`.
+pub fn decode_at(value: &mut Value, schema: &Schema, path: &str) -> Result<Vec<String>, DecodeError> {
     let mut reader = Reader { unknown: Vec::new() };
-    let place = Place { path: &Path::Root, field: &Path::Root, owner: None };
+    let path = Path::Text(path);
+    let place = Place { path: &path, field: &path, owner: None };
     reader.value(value, schema, place)?;
     reader.unknown.sort_unstable();
     Ok(reader.unknown)

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Additional, Checks, Child, Format, Kind, Limit, ListType, Pattern, Properties, Schema};
+use super::{
+    Additional, Checks, Child, Format, Kind, Limit, ListType, Pattern, Properties, Schema, resource,
+};
 use crate::error::{FieldError, Path};
 
 /// Compiles a schema that refers to no definitions.
@@ -70,7 +72,20 @@ impl<'a> Compiler<'a> {
             checks: self.checks(document, path),
             ..Schema::default()
         };
+        if schema.embedded_resource {
+            resource::add_object_fields(&mut schema);
+        }
         schema.has_defaults = schema.default.is_some() || children(&schema).any(knows_default);
+        schema
+    }
+
+    /// Compiles the schema of a whole object: `apiVersion`, `kind` and `metadata` need not be said.
+    pub fn resource(&mut self, document: &Value, path: &Path<'_>) -> Schema {
+        let mut schema = self.schema(document, path);
+        if !schema.embedded_resource {
+            schema.embedded_resource = true;
+            resource::add_object_fields(&mut schema);
+        }
         schema
     }
 

@@ -1,0 +1,33 @@
+//! Defaults must themselves be valid: known fields only, and everything the schema asks for.
+
+use crate::{
+    error::{FieldError, Path},
+    schema::{Schema, prune, validate_at},
+};
+
+/// Complaints about the defaults of a whole schema.
+pub(super) fn check(schema: &Schema, path: &Path<'_>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    node(schema, path, &mut errors);
+    errors
+}
+
+fn node(schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    if !schema.has_defaults {
+        return;
+    }
+    if let Some(default) = &schema.default {
+        let path = path.field("default");
+        if !prune(&mut default.clone(), schema).is_empty() {
+            errors.push(FieldError::invalid(path, default.clone(), "must not have unknown fields"));
+        }
+        errors.extend(validate_at(default, None, schema, &path));
+    }
+    if let Some(items) = schema.items.as_deref() {
+        node(items, &path.field("items"), errors);
+    }
+    let path = path.field("properties");
+    for (name, property) in schema.properties.iter() {
+        node(property, &path.key(name), errors);
+    }
+}

@@ -1,0 +1,383 @@
+//! One version of a custom resource: its schema, subresources, columns, and what is done to an object of it.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value, json};
+
+use super::{PrinterColumn, column, defaults, embedded, flag, keywords, structural, text};
+use crate::{
+    builtin::{self, DecodeError},
+    error::{FieldError, Path},
+    fields::Type,
+    schema::{self, Compiler, Kind, Schema},
+};
+
+/// A compiled version.
+#[derive(Debug)]
+pub struct Version {
+    /// The version's name.
+    pub name: String,
+    /// Whether clients may use it.
+    pub served: bool,
+    /// Whether objects are stored in it.
+    pub storage: bool,
+    /// What clients that use it are warned of, where it is deprecated.
+    pub deprecation: Option<String>,
+    /// The schema of whole objects, `metadata` included.
+    pub schema: Arc<Schema>,
+    /// The schema as it was given, for publishing.
+    pub document: Value,
+    /// Whether `status` is a subresource.
+    pub status: bool,
+    /// The scale subresource.
+    pub scale: Option<Scale>,
+    /// Columns of tables beside the name.
+    pub columns: Vec<PrinterColumn>,
+    /// Fields that lists may be filtered by.
+    pub selectable_fields: Vec<SelectableField>,
+    /// What objects of this version must say they are.
+    identity: Identity,
+    merge_type: OnceLock<Arc<Type>>,
+}
+
+#[derive(Debug)]
+struct Identity {
+    api_version: String,
+    kind: String,
+}
+
+/// Where a scale subresource finds its numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// The replicas that are wanted.
+    pub spec_replicas: FieldPath,
+    /// The replicas that there are.
+    pub status_replicas: FieldPath,
+    /// The selector of the pods, as text.
+    pub label_selector: Option<FieldPath>,
+}
+
+/// A field that lists may be filtered by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelectableField {
+    /// The name in field selectors: the path without its first dot.
+    pub name: String,
+    /// Where the value is found.
+    pub path: FieldPath,
+}
+
+/// A plain path of field names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldPath(Vec<String>);
+
+impl FieldPath {
+    /// A path written as `.spec.replicas`.
+    pub fn new(path: &str) -> Self {
+        Self(path.trim_start_matches('.').split('.').map(str::to_owned).collect())
+    }
+
+    /// The value at the path.
+    pub fn get<'a>(&self, object: &'a Value) -> Option<&'a Value> {
+        self.0.iter().try_fold(object, |value, name| value.get(name))
+    }
+
+    /// Sets the value at the path; objects on the way are made. `false` if something else stands in the way.
+    pub fn set(&self, object: &mut Value, value: Value) -> bool {
+        let mut place = object;
+        for name in &self.0 {
+            let Value::Object(map) = place else { return false };
+            place = map.entry(name.as_str()).or_insert_with(|| json!({}));
+        }
+        *place = value;
+        true
+    }
+}
+
+impl std::fmt::Display for FieldPath {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for name in &self.0 {
+            write!(formatter, ".{name}")?;
+        }
+        Ok(())
+    }
+}
+
+impl SelectableField {
+    /// The field's value as selectors compare it; empty where there is none.
+    pub fn value(&self, object: &Value) -> String {
+        match self.path.get(object) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        }
+    }
+}
+
+impl Version {
+    /// Reads an object: metadata as built-in kinds do, the rest pruned. Names the unknown fields that went.
+    pub fn decode(&self, object: &mut Value) -> Result<Vec<String>, DecodeError> {
+        let mut unknown = Vec::new();
+        if let Some(metadata) = object.get_mut("metadata") {
+            unknown = builtin::decode_at(metadata, &builtin::object_meta(), "metadata")?;
+        }
+        unknown.extend(schema::prune(object, &self.schema));
+        unknown.sort_unstable();
+        Ok(unknown)
+    }
+
+    /// Fills in defaults.
+    pub fn default(&self, object: &mut Value) {
+        schema::default(object, &self.schema);
+    }
+
+    /// What is wrong with a new object. Its metadata is judged by [`crate::names::metadata`].
+    pub fn validate(&self, object: &Value) -> Vec<FieldError> {
+        self.errors(object, None)
+    }
+
+    /// What is wrong with a changed object and was not so before.
+    pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        self.errors(object, Some(old))
+    }
+
+    /// The shape for merging and server-side apply.
+    pub fn merge_type(&self) -> Arc<Type> {
+        Arc::clone(self.merge_type.get_or_init(|| Arc::new(schema::to_type(&self.schema))))
+    }
+
+    fn errors(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let mut errors = self.identity_errors(object);
+        if !errors.is_empty() {
+            return errors;
+        }
+        errors.extend(schema::validate_at(object, old, &self.schema, &Path::Root));
+        if let Some(scale) = &self.scale {
+            errors.extend(scale.errors(object));
+        }
+        errors.extend(embedded::check(object, &self.schema));
+        // A list that held doubles before the schema forbade them may go on doing so.
+        if old.is_none_or(|old| schema::check_lists(old, &self.schema).is_empty()) {
+            errors.extend(schema::check_lists(object, &self.schema));
+        }
+        errors
+    }
+
+    fn identity_errors(&self, object: &Value) -> Vec<FieldError> {
+        [("kind", &self.identity.kind), ("apiVersion", &self.identity.api_version)]
+            .into_iter()
+            .filter_map(|(name, want)| {
+                let value = object.get(name).and_then(Value::as_str).unwrap_or_default();
+                (value != want).then(|| FieldError::invalid(name, value, format!("must be {want}")))
+            })
+            .collect()
+    }
+}
+
+impl Scale {
+    fn errors(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        for path in [&self.spec_replicas, &self.status_replicas] {
+            let Some(value) = path.get(object) else { continue };
+            let detail = match value.as_i64() {
+                None => "must be an integer".to_owned(),
+                Some(replicas) if replicas < 0 => "should be a non-negative integer".to_owned(),
+                Some(replicas) if replicas > i64::from(i32::MAX) => {
+                    format!("should be less than or equal to {}", i32::MAX)
+                }
+                Some(_) => continue,
+            };
+            errors.push(FieldError::invalid(path, value.clone(), detail));
+        }
+        if let Some(path) = &self.label_selector
+            && let Some(value) = path.get(object)
+            && !value.is_string()
+        {
+            errors.push(FieldError::invalid(path, value.clone(), "must be a string"));
+        }
+        errors
+    }
+}
+
+pub(super) fn compile(
+    document: &Map<String, Value>,
+    group: &str,
+    kind: &str,
+    path: &Path<'_>,
+    errors: &mut Vec<FieldError>,
+) -> Option<Version> {
+    let before = errors.len();
+    let empty = Map::new();
+    let subresources = document.get("subresources").and_then(Value::as_object).unwrap_or(&empty);
+    let status = subresources.get("status").is_some_and(|status| !status.is_null());
+    check_deprecation(document, path, errors);
+    let schema_document = document.get("schema").and_then(|schema| schema.get("openAPIV3Schema"));
+    let schema = compile_schema(schema_document, status, &path.field("schema"), errors);
+    let scale = subresources.get("scale").and_then(Value::as_object);
+    let scale = scale.map(|scale| compile_scale(scale, &path.field("subresources"), errors));
+    let columns = compile_columns(document, &path.field("additionalPrinterColumns"), errors);
+    let selectable_fields =
+        compile_selectable_fields(document, schema.as_ref(), &path.field("selectableFields"), errors);
+    if errors.len() > before {
+        return None;
+    }
+    let name = text(document, "name").to_owned();
+    Some(Version {
+        served: flag(document, "served"),
+        storage: flag(document, "storage"),
+        deprecation: deprecation(document, group, kind),
+        schema: Arc::new(schema?),
+        document: schema_document.cloned().unwrap_or_default(),
+        status,
+        scale,
+        columns,
+        selectable_fields,
+        identity: Identity { api_version: format!("{group}/{name}"), kind: kind.to_owned() },
+        merge_type: OnceLock::new(),
+        name,
+    })
+}
+
+fn compile_schema(
+    document: Option<&Value>,
+    status: bool,
+    path: &Path<'_>,
+    errors: &mut Vec<FieldError>,
+) -> Option<Schema> {
+    let path = path.field("openAPIV3Schema");
+    let Some(document) = document.filter(|document| document.is_object()) else {
+        errors.push(FieldError::required(path, ""));
+        return None;
+    };
+    let before = errors.len();
+    if status {
+        keywords::check_root(document, &path, errors);
+    }
+    if document.get("nullable") == Some(&Value::Bool(true)) {
+        errors.push(FieldError::forbidden(path.field("nullable"), "nullable cannot be true at the root"));
+    }
+    errors.extend(structural::check(document, &path));
+    errors.extend(keywords::check(document, &path));
+    if errors.len() > before {
+        return None;
+    }
+    let mut compiler = Compiler::new(|_| None);
+    let schema = compiler.resource(document, &path);
+    errors.extend(compiler.finish().err().unwrap_or_default());
+    errors.extend(defaults::check(&schema, &path));
+    (errors.len() == before).then_some(schema)
+}
+
+fn check_deprecation(document: &Map<String, Value>, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+    let Some(warning) = document.get("deprecationWarning").and_then(Value::as_str) else { return };
+    let path = path.field("deprecationWarning");
+    let mut complain = |detail: &str| errors.push(FieldError::invalid(path, warning, detail));
+    if !flag(document, "deprecated") {
+        complain("can only be set for deprecated versions");
+    } else if warning.is_empty() {
+        complain("must not be an empty string");
+    } else if warning.len() > 256 {
+        complain("must be <= 256 characters long");
+    } else if warning.contains(char::is_control) {
+        complain("must only contain printable UTF-8 characters");
+    }
+}
+
+fn deprecation(document: &Map<String, Value>, group: &str, kind: &str) -> Option<String> {
+    if !flag(document, "deprecated") {
+        return None;
+    }
+    let warning = document.get("deprecationWarning").and_then(Value::as_str);
+    Some(
+        warning.map_or_else(
+            || format!("{group}/{} {kind} is deprecated", text(document, "name")),
+            str::to_owned,
+        ),
+    )
+}
+
+fn compile_scale(scale: &Map<String, Value>, path: &Path<'_>, errors: &mut Vec<FieldError>) -> Scale {
+    let mut read = |name: &str, roots: &[&str], place: &str| {
+        let value = text(scale, name);
+        let path = path.field("scale");
+        let path = path.field(name);
+        if value.is_empty() {
+            errors.push(FieldError::required(path, ""));
+        } else if !value.starts_with('.') {
+            errors.push(FieldError::invalid(path, value, "must be a simple json path starting with ."));
+        } else if !roots.iter().any(|root| value.starts_with(root)) {
+            errors.push(FieldError::invalid(path, value, format!("should be a json path under {place}")));
+        }
+        FieldPath::new(value)
+    };
+    Scale {
+        spec_replicas: read("specReplicasPath", &[".spec."], ".spec"),
+        status_replicas: read("statusReplicasPath", &[".status."], ".status"),
+        label_selector: (!text(scale, "labelSelectorPath").is_empty())
+            .then(|| read("labelSelectorPath", &[".spec.", ".status."], "either .spec or .status")),
+    }
+}
+
+fn compile_columns(
+    document: &Map<String, Value>,
+    path: &Path<'_>,
+    errors: &mut Vec<FieldError>,
+) -> Vec<PrinterColumn> {
+    let columns = document.get("additionalPrinterColumns").and_then(Value::as_array);
+    let columns: Vec<PrinterColumn> = columns
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .filter_map(|(index, column)| Some(column::compile(column.as_object()?, &path.index(index), errors)))
+        .collect();
+    if columns.is_empty() { vec![PrinterColumn::age()] } else { columns }
+}
+
+fn compile_selectable_fields(
+    document: &Map<String, Value>,
+    schema: Option<&Schema>,
+    path: &Path<'_>,
+    errors: &mut Vec<FieldError>,
+) -> Vec<SelectableField> {
+    let mut fields: Vec<SelectableField> = Vec::new();
+    let documents = document.get("selectableFields").and_then(Value::as_array);
+    for (index, field) in documents.into_iter().flatten().enumerate() {
+        let path = path.index(index);
+        let path = path.field("jsonPath");
+        let value = field.get("jsonPath").and_then(Value::as_str).unwrap_or_default();
+        let field =
+            SelectableField { name: value.trim_start_matches('.').to_owned(), path: FieldPath::new(value) };
+        if value.is_empty() {
+            errors.push(FieldError::required(path, ""));
+        } else if fields.contains(&field) {
+            errors.push(FieldError::duplicate(path, value));
+        } else {
+            errors.extend(schema.and_then(|schema| unselectable(value, &field, schema, &path)));
+            fields.push(field);
+        }
+    }
+    if fields.len() > 8 {
+        errors.push(FieldError::too_many(path, fields.len() as u64, 8));
+    }
+    fields
+}
+
+fn unselectable(
+    value: &str,
+    field: &SelectableField,
+    schema: &Schema,
+    path: &Path<'_>,
+) -> Option<FieldError> {
+    let found = field.path.0.iter().try_fold(schema, |schema, name| schema.field(name));
+    let detail = match found {
+        _ if !value.starts_with('.') || value.contains('[') => {
+            "is an invalid path: only field names may be used"
+        }
+        None => "is an invalid path: does not refer to a valid field",
+        Some(_) if field.path.0[0] == "metadata" => "must not point to fields in metadata",
+        Some(found) if !matches!(found.kind, Kind::String | Kind::Boolean | Kind::Integer) => {
+            "must point to a field of type string, boolean or integer"
+        }
+        Some(_) => return None,
+    };
+    Some(FieldError::invalid(path, value, detail))
+}
