@@ -18,6 +18,7 @@ command_up() {
   ensure_built
   lock_instance
   if is_complete; then
+    [[ $node == no || -d $STATE/node ]] || fail "'$NAME' is already running, without a node; end it first: dev/real down --name $NAME"
     say "'$NAME' is already running"
   else
     clear_leftovers

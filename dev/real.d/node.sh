@@ -8,7 +8,10 @@ readonly NODE_NAME=real-node
 # Fixed, because each node has an address of its own.
 readonly KUBELET_PORT=10250
 
-cgroup_name() { printf 'maar-real-%s\n' "$NAME"; }
+# node_id: unlike the name alone, different for instances in different caches.
+node_id() { printf '%s-%08x\n' "$NAME" "$(printf '%s' "$STATE" | cksum | cut -d ' ' -f 1)"; }
+
+cgroup_name() { printf 'maar-real-%s\n' "$(node_id)"; }
 
 start_node() {
   need ip iproute2
@@ -50,6 +53,7 @@ make_network() {
   done
   printf '%s\n' "$number" >"$STATE/node/network"
   ip link add "maar$number" type bridge
+  ip link set "maar$number" alias "maar-real $(node_id)"
   ip address add "10.213.$number.1/24" dev "maar$number"
   ip link set "maar$number" up
   release_lock "$lock"

@@ -60,16 +60,26 @@ remove_cgroups() {
   done
 }
 
+# our_bridges: by the alias, because a number may by now be another's.
+our_bridges() {
+  local file
+  for file in /sys/class/net/maar*/ifalias; do
+    if [[ -r $file && $(<"$file") == "maar-real $(node_id)" ]]; then
+      basename "$(dirname "$file")"
+    fi
+  done
+}
+
 remove_network() {
   local bridge
-  [[ -r $STATE/node/network ]] || return 0
-  bridge="maar$(network_number)"
-  [[ ! -e /sys/class/net/$bridge ]] || ip link delete "$bridge"
+  for bridge in $(our_bridges); do
+    ip link delete "$bridge"
+  done
 }
 
 # nothing_of_node_left: for the selftest.
 nothing_of_node_left() {
   [[ -z $(our_cgroups) && -z $(shim_pids) && ! -e $(run_folder) ]] &&
-    [[ ! -e /sys/class/net/maar$1 ]] &&
+    [[ -z $(our_bridges) ]] &&
     ! grep -qF -e "$(run_folder)" -e "$STATE/" /proc/self/mountinfo
 }

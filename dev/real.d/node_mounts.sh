@@ -14,9 +14,9 @@ readonly NODE_PLACES=(
 )
 
 # Sockets go here and not to STATE: their paths may have 107 characters only.
-run_folder() { printf '/run/maar-real/%s\n' "$NAME"; }
+run_folder() { printf '/run/maar-real/%s\n' "$(node_id)"; }
 
-# in_node COMMAND...: becomes the command, so that a pid stays what it was.
+# in_node COMMAND...: runs it in the namespace.
 in_node() { nsenter --mount="$(run_folder)/mounts" -- "$@"; }
 
 make_mount_namespace() {

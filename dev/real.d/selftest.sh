@@ -159,14 +159,13 @@ exec_gives() {
 }
 
 check_gone_after_down() {
-  local pids network=-none
-  if [[ -d $STATE/node ]]; then network=$(network_number); fi
+  local pids
   pids=$(cut -d ' ' -f 1 "$STATE"/run/*.pid)
   command_down --name "$SELFTEST_NAME"
   check "after down no process is left" no_process_of_ours "$pids"
   check "after down the folder is gone" test ! -e "$STATE"
   if is_root; then
-    check "after down no device, mount or cgroup is left" nothing_of_node_left "$network"
+    check "after down no device, mount or cgroup is left" nothing_of_node_left
   fi
 }
 
