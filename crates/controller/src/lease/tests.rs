@@ -1,0 +1,255 @@
+//! Elections over a fake server, with paused time.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api, Client,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+use tokio::{task::JoinHandle, time::advance};
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::{
+    Environment,
+    apply::Writer,
+    error::{Categorized, Category},
+    fake::{Fake, Network, Wire},
+};
+
+const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/maar/leases/maar-test";
+
+struct Process {
+    client: Client,
+    wire: Wire,
+    leadership: Leadership,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+    environment: Environment,
+}
+
+fn process(fake: &Fake, identity: &str) -> Process {
+    let (client, wire) = fake.client();
+    let config = ElectorConfig {
+        namespace: "maar".into(),
+        name: "maar-test".into(),
+        identity: identity.into(),
+        timing: Timing { jitter: 0.0, ..Timing::default() },
+    };
+    let environment = Environment::for_tests();
+    let (elector, leadership) = Elector::new(client.clone(), config, environment.clone()).unwrap();
+    let stop = CancellationToken::new();
+    let task = tokio::spawn(elector.run(stop.clone()));
+    Process { client, wire, leadership, stop, task, environment }
+}
+
+/// Lets time pass in small steps, so that every task gets its turns in order.
+async fn pass(seconds: u64) {
+    for _ in 0..seconds * 4 {
+        advance(Duration::from_millis(250)).await;
+        settle().await;
+    }
+}
+
+async fn settle() {
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn holder(fake: &Fake) -> String {
+    fake.get(LEASE).unwrap()["spec"]["holderIdentity"].as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_leads_and_the_second_stands_by() {
+    let fake = Fake::default();
+    let first = process(&fake, "a");
+    settle().await;
+    let second = process(&fake, "b");
+    pass(60).await;
+    assert!(first.leadership.is_leader() && !second.leadership.is_leader());
+    assert_eq!(holder(&fake), "a");
+    let lease = fake.get(LEASE).unwrap();
+    assert_eq!(lease["spec"]["leaseTransitions"], 0);
+    assert_eq!(lease["metadata"]["labels"]["app.kubernetes.io/managed-by"], "maar");
+    assert!(lease["spec"]["renewTime"].as_str().unwrap() > lease["spec"]["acquireTime"].as_str().unwrap());
+    let reasons: Vec<_> = [&first, &second]
+        .iter()
+        .map(|process| process.environment.health.ready().remove(0))
+        .map(|line| (line.ok, line.reason.split(" (").next().unwrap().to_owned()))
+        .collect();
+    assert_eq!(reasons, [(true, "leading, term 0".to_owned()), (true, "standing by, a leads".to_owned())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopping_gives_the_lease_back_and_the_next_leads_within_one_retry() {
+    let fake = Fake::default();
+    let first = process(&fake, "a");
+    settle().await;
+    let second = process(&fake, "b");
+    pass(5).await;
+    let term = first.leadership.guard().unwrap();
+    first.stop.cancel();
+    settle().await;
+    first.task.await.unwrap();
+    assert!(term.lost().is_cancelled() && !first.leadership.is_leader());
+    assert_eq!(holder(&fake), "");
+    pass(3).await;
+    assert!(second.leadership.is_leader());
+    assert_eq!(second.leadership.guard().unwrap().number(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_without_network_stops_before_another_may_begin() {
+    let fake = Fake::default();
+    let first = process(&fake, "a");
+    settle().await;
+    let second = process(&fake, "b");
+    pass(4).await;
+    let term = first.leadership.guard().unwrap();
+    first.wire.set(Network::Hanging);
+    let mut stopped_after = None;
+    let mut taken_after = None;
+    for quarter in 0..120u32 {
+        advance(Duration::from_millis(250)).await;
+        settle().await;
+        assert!(!(first.leadership.is_leader() && second.leadership.is_leader()), "two leaders");
+        if term.lost().is_cancelled() {
+            stopped_after.get_or_insert(quarter);
+        }
+        if second.leadership.is_leader() {
+            taken_after.get_or_insert(quarter);
+        }
+    }
+    let (stopped, taken) = (stopped_after.unwrap(), taken_after.unwrap());
+    assert!(stopped < taken, "{stopped} {taken}");
+    assert!(!first.environment.health.ready().remove(0).ok);
+    // When its network is back the old leader stands by.
+    first.wire.set(Network::Up);
+    pass(10).await;
+    assert!(!first.leadership.is_leader() && second.leadership.is_leader());
+    assert!(first.environment.health.ready().remove(0).ok);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_answers_do_not_lose_the_lease_for_ever() {
+    let fake = Fake::default();
+    let only = process(&fake, "a");
+    pass(4).await;
+    only.wire.set(Network::AnswersLost);
+    pass(20).await;
+    assert!(!only.leadership.is_leader());
+    only.wire.set(Network::Up);
+    pass(8).await;
+    assert!(only.leadership.is_leader());
+    assert_eq!(fake.get(LEASE).unwrap()["spec"]["leaseTransitions"], 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_short_outage_does_not_end_the_term() {
+    let fake = Fake::default();
+    let only = process(&fake, "a");
+    pass(4).await;
+    let term = only.leadership.guard().unwrap();
+    only.wire.set(Network::Refusing);
+    pass(7).await;
+    only.wire.set(Network::Up);
+    pass(30).await;
+    assert!(term.is_current());
+    let body = only.environment.metrics.encode();
+    assert!(body.contains("maar_lease_writes_total{lease=\"maar-test\",result=\"transient\"}"), "{body}");
+    assert!(body.contains("maar_lease_leader{lease=\"maar-test\"} 1"), "{body}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_taken_by_force_is_noticed_at_the_next_renewal() {
+    let fake = Fake::default();
+    let only = process(&fake, "a");
+    pass(4).await;
+    let leases: Api<k8s_openapi::api::coordination::v1::Lease> = Api::namespaced(only.client.clone(), "maar");
+    let force = json!({ "spec": { "holderIdentity": "operator" } });
+    leases.patch("maar-test", &PatchParams::default(), &Patch::Merge(&force)).await.unwrap();
+    pass(3).await;
+    assert!(!only.leadership.is_leader());
+    assert_eq!(holder(&fake), "operator");
+}
+
+/// The whole point of it all, told as it happens: the old leader is suspended, the new one takes over and works, and
+/// the old one wakes up in the middle of what it was doing.
+#[tokio::test(start_paused = true)]
+async fn an_old_leader_that_wakes_up_cannot_write() {
+    let fake = Fake::default();
+    let old = process(&fake, "old");
+    settle().await;
+    let old_client = fenced(&old.client, old.leadership.clone());
+    let old_maps: Api<ConfigMap> = Api::namespaced(old_client, "maar");
+    let writer = Writer::new("test");
+    let plan = |who: &str| -> ConfigMap {
+        serde_json::from_value(
+            json!({ "metadata": { "name": "plan", "namespace": "maar" }, "data": { "by": who } }),
+        )
+        .unwrap()
+    };
+    let seen = writer.apply(&old_maps, &plan("old")).await.unwrap();
+
+    // Suspended: its tasks do not run while time goes on. (Aborting the elector would end the term, so it is starved.)
+    old.wire.set(Network::Hanging);
+    let new = process(&fake, "new");
+    for _ in 0..20 {
+        advance(Duration::from_secs(1)).await;
+        settle().await;
+    }
+    assert!(new.leadership.is_leader());
+    let new_maps: Api<ConfigMap> = Api::namespaced(fenced(&new.client, new.leadership.clone()), "maar");
+    writer.apply(&new_maps, &plan("new")).await.unwrap();
+
+    // Awake: the write is refused before it is sent.
+    old.wire.set(Network::Up);
+    let sent = fake.writes().len();
+    let error = writer.apply(&old_maps, &plan("old")).await.unwrap_err();
+    assert_eq!(error.category(), Category::NotLeader);
+    assert_eq!(fake.writes().len(), sent);
+    // It may still read.
+    assert_eq!(old_maps.get("plan").await.unwrap().data.unwrap()["by"], "new");
+
+    // Had it been suspended between the check and the sending, the precondition would have stopped the write.
+    let late_maps: Api<ConfigMap> = Api::namespaced(old.client.clone(), "maar");
+    let error = writer.apply_over(&late_maps, &seen, &plan("old")).await.unwrap_err();
+    assert_eq!(error.category(), Category::Conflict);
+    let error = writer.delete(&late_maps, &seen, kube::api::DeleteParams::default()).await.unwrap_err();
+    assert_eq!(error.category(), Category::Conflict);
+    assert_eq!(late_maps.get("plan").await.unwrap().data.unwrap()["by"], "new");
+}
+
+#[test]
+fn times_that_cannot_work_are_refused() {
+    let good = Timing::default();
+    good.validate().unwrap();
+    let second = Duration::from_secs(1);
+    let rows = [
+        (
+            Timing { renew_deadline: second * 15, ..good },
+            "the renew deadline (15s) must be shorter than the lease duration (15s)",
+        ),
+        (
+            Timing { retry_period: second * 5, ..good },
+            "the retry period with jitter (6s) must be at most half of the renew deadline (10s)",
+        ),
+        (
+            Timing { lease_duration: Duration::from_millis(15_500), ..good },
+            "the lease duration (15.5s) must be a whole number of seconds, at least one",
+        ),
+        (
+            Timing { retry_period: Duration::ZERO, ..good },
+            "the retry period must be longer than zero and the jitter between 0 and 1",
+        ),
+        (
+            Timing { jitter: f64::NAN, ..good },
+            "the retry period must be longer than zero and the jitter between 0 and 1",
+        ),
+    ];
+    for (timing, want) in rows {
+        assert_eq!(timing.validate().unwrap_err().to_string(), want);
+    }
+}
