@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::fields::{Comparison, Set, Type};
+use prune::Pruned;
 
 pub use conflict::{ApplyError, Conflict};
 pub use managed::{ManagedFields, Manager, Operation};
@@ -83,11 +84,11 @@ fn run(
     }
     let identity = request.identity(Operation::Apply);
     let last = managed.replace(identity.clone(), set);
-    let object = match &last {
+    let pruned = match &last {
         Some(last) => prune::prune(merged, &managed, &last.fields, ty),
-        None => merged,
+        None => Pruned::whole(merged),
     };
-    let mut comparison = Comparison::of(live, &object, ty);
+    let mut comparison = Comparison::of(live, pruned.compared(), ty);
     if let Some(ignored) = request.ignored {
         comparison = comparison.without(ignored);
     }
@@ -97,10 +98,10 @@ fn run(
     }
     managed.give_up(Some(&identity), &comparison);
     managed.strip(&identity);
-    if object != *live {
+    if pruned.compared() != live {
         managed.set_time(&identity, request.now);
     }
-    Ok((object, managed))
+    Ok((pruned.object, managed))
 }
 
 impl Request<'_> {
