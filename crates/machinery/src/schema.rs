@@ -13,6 +13,7 @@ mod merge;
 mod pattern;
 mod prune;
 mod resource;
+mod rules;
 mod validate;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub use lists::check_lists;
 pub use merge::to_type;
 pub use pattern::{Pattern, PatternError};
 pub use prune::prune;
+pub use rules::{Rule, validate_rules, validate_rules_at};
 pub use validate::{validate, validate_at, validate_update};
 
 /// The JSON type a schema asks for.
@@ -121,6 +123,10 @@ pub struct Schema {
     pub format: Option<Format>,
     /// Limits on the value.
     pub checks: Option<Box<Checks>>,
+    /// Rules in CEL.
+    pub rules: Box<[Rule]>,
+    /// Whether a rule stands here or anywhere below; saves walking the rest.
+    pub has_rules: bool,
 }
 
 /// Value validations of a node: limits that say nothing about its shape.
@@ -223,6 +229,22 @@ impl Schema {
             Additional::Schema(child) => Some(child),
             Additional::None | Additional::Any => None,
         })
+    }
+}
+
+impl Schema {
+    /// The type as schemas name it; several are joined by commas.
+    pub(crate) fn kind_name(&self) -> &'static str {
+        match self.kind {
+            Kind::Any => "",
+            Kind::Object => "object",
+            Kind::Array => "array",
+            Kind::String => "string",
+            Kind::Integer => "integer",
+            Kind::Number => "number",
+            Kind::Boolean => "boolean",
+            Kind::IntOrString => "integer,string",
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     error::{FieldError, Path},
-    schema::{Schema, prune, validate_at},
+    schema::{Schema, prune, validate_at, validate_rules_at},
 };
 
 /// Complaints about the defaults of a whole schema.
@@ -21,7 +21,15 @@ fn node(schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
         if !prune(&mut default.clone(), schema).is_empty() {
             errors.push(FieldError::invalid(path, default.clone(), "must not have unknown fields"));
         }
+        let before = errors.len();
         errors.extend(validate_at(default, None, schema, &path));
+        if errors.len() == before {
+            errors.extend(validate_rules_at(default, Some(default), schema, &path));
+        }
+        if errors.len() == before {
+            // Rules with an optional old value also run where there is none.
+            errors.extend(validate_rules_at(default, None, schema, &path));
+        }
     }
     if let Some(items) = schema.items.as_deref() {
         node(items, &path.field("items"), errors);

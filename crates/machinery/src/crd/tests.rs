@@ -365,3 +365,43 @@ fn names_are_fixed_once_they_are_served() {
     assert_eq!(paths(false), ["spec.names.plural"]);
     assert_eq!(paths(true), ["spec.names.plural", "spec.scope"]);
 }
+
+#[test]
+fn rules_run_last_and_only_on_objects_they_can_make_sense_of() {
+    let mut schema = plain();
+    schema["properties"]["spec"]["x-kubernetes-validations"] =
+        json!([{"rule": "self.replicas <= 5", "message": "at most five"}]);
+    let compiled = compile(&definition(&schema)).unwrap();
+    let object = |spec: Value| {
+        json!({
+            "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a"}, "spec": spec,
+        })
+    };
+    let complaints = |spec: Value| -> Vec<String> {
+        compiled.storage().validate(&object(spec)).iter().map(ToString::to_string).collect()
+    };
+    assert!(complaints(json!({"replicas": 5})).is_empty());
+    assert_eq!(complaints(json!({"replicas": 6})), ["spec: Invalid value: at most five"]);
+    let blocked = complaints(json!({"replicas": "6"}));
+    assert!(
+        blocked[1].starts_with("<nil>: Invalid value: null: some validation rules were not checked"),
+        "{blocked:?}"
+    );
+    let unchanged =
+        compiled.storage().validate_update(&object(json!({"replicas": 6})), &object(json!({"replicas": 6})));
+    assert!(unchanged.is_empty(), "{unchanged:?}");
+}
+
+#[test]
+fn rules_are_compiled_with_the_definition_and_bind_its_defaults() {
+    refused(&[
+        (
+            json!({"type": "integer", "default": 9, "x-kubernetes-validations": [{"rule": "self <= 5", "message": "at most five"}]}),
+            "~.default: Invalid value: 9: at most five",
+        ),
+        (
+            json!({"type": "object", "x-kubernetes-validations": [{"rule": "self.nope"}]}),
+            r#"~.x-kubernetes-validations[0].rule: Invalid value: {"rule":"self.nope"}: compilation failed: undefined field 'nope'"#,
+        ),
+    ]);
+}

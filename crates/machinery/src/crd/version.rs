@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{PrinterColumn, column, defaults, embedded, flag, keywords, structural, text};
 use crate::{
     builtin::{self, DecodeError},
-    error::{FieldError, Path},
+    error::{FieldError, FieldErrorKind, Path},
     fields::Type,
     schema::{self, Compiler, Kind, Schema},
 };
@@ -159,6 +159,15 @@ impl Version {
         if old.is_none_or(|old| schema::check_lists(old, &self.schema).is_empty()) {
             errors.extend(schema::check_lists(object, &self.schema));
         }
+        if self.schema.has_rules {
+            if errors.iter().any(is_blocking) {
+                let detail = "some validation rules were not checked because the object was invalid; correct the \
+                              existing errors to complete validation";
+                errors.push(FieldError::invalid("", Value::Null, detail));
+            } else {
+                errors.extend(schema::validate_rules(object, old, &self.schema));
+            }
+        }
         errors
     }
 
@@ -196,6 +205,18 @@ impl Scale {
         }
         errors
     }
+}
+
+/// Whether an error leaves rules unchecked, since they could not make sense of the object.
+fn is_blocking(error: &FieldError) -> bool {
+    matches!(
+        error.kind,
+        FieldErrorKind::NotSupported
+            | FieldErrorKind::Required
+            | FieldErrorKind::TooLong
+            | FieldErrorKind::TooMany
+            | FieldErrorKind::TypeInvalid
+    )
 }
 
 pub(super) fn compile(

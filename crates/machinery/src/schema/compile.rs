@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{
-    Additional, Checks, Child, Format, Kind, Limit, ListType, Pattern, Properties, Schema, resource,
+    Additional, Checks, Child, Format, Kind, Limit, ListType, Pattern, Properties, Schema, resource, rules,
 };
 use crate::error::{FieldError, Path};
 
@@ -26,6 +26,8 @@ type Resolve<'a> = Box<dyn Fn(&str) -> Option<Child> + 'a>;
 pub struct Compiler<'a> {
     resolve: Resolve<'a>,
     errors: Vec<FieldError>,
+    /// The nearest list above whose items cannot be told from those before.
+    uncorrelated: Option<String>,
 }
 
 impl std::fmt::Debug for Compiler<'_> {
@@ -37,7 +39,7 @@ impl std::fmt::Debug for Compiler<'_> {
 impl<'a> Compiler<'a> {
     /// A compiler that finds the definition behind a `$ref` with `resolve`.
     pub fn new(resolve: impl Fn(&str) -> Option<Child> + 'a) -> Self {
-        Self { resolve: Box::new(resolve), errors: Vec::new() }
+        Self { resolve: Box::new(resolve), errors: Vec::new(), uncorrelated: None }
     }
 
     /// What could not be used so far.
@@ -47,6 +49,15 @@ impl<'a> Compiler<'a> {
 
     /// Compiles one schema; `path` is where it stands, for errors.
     pub fn schema(&mut self, document: &Value, path: &Path<'_>) -> Schema {
+        self.node(document, false, path)
+    }
+
+    /// Compiles the schema of a whole object: `apiVersion`, `kind` and `metadata` need not be said.
+    pub fn resource(&mut self, document: &Value, path: &Path<'_>) -> Schema {
+        self.node(document, true, path)
+    }
+
+    fn node(&mut self, document: &Value, is_object: bool, path: &Path<'_>) -> Schema {
         let Some(document) = document.as_object() else {
             self.errors.push(FieldError::invalid(path, document.clone(), "a schema must be an object"));
             return Schema::default();
@@ -61,12 +72,12 @@ impl<'a> Compiler<'a> {
             properties: self.properties(document, path),
             additional: self.additional(document, path),
             required: texts(document, "required").map(Into::into).collect(),
-            items: document.get("items").map(|items| self.child(items, &path.field("items"))),
+            items: self.items(document, path),
             list_type: list_type(text("x-kubernetes-list-type")),
             list_map_keys: texts(document, "x-kubernetes-list-map-keys").map(Arc::from).collect(),
             atomic: text("x-kubernetes-map-type") == Some("atomic"),
             preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
-            embedded_resource: flag("x-kubernetes-embedded-resource"),
+            embedded_resource: is_object || flag("x-kubernetes-embedded-resource"),
             default: document.get("default").cloned(),
             format: text("format").and_then(|name| Format::parse(name, kind)),
             checks: self.checks(document, path),
@@ -75,18 +86,20 @@ impl<'a> Compiler<'a> {
         if schema.embedded_resource {
             resource::add_object_fields(&mut schema);
         }
-        schema.has_defaults = schema.default.is_some() || children(&schema).any(knows_default);
+        schema.has_defaults =
+            schema.default.is_some() || children(&schema).any(|child| owned(child, |s| s.has_defaults));
+        self.rules(document, &mut schema, path);
         schema
     }
 
-    /// Compiles the schema of a whole object: `apiVersion`, `kind` and `metadata` need not be said.
-    pub fn resource(&mut self, document: &Value, path: &Path<'_>) -> Schema {
-        let mut schema = self.schema(document, path);
-        if !schema.embedded_resource {
-            schema.embedded_resource = true;
-            resource::add_object_fields(&mut schema);
+    /// Rules see the whole node, so they come last.
+    fn rules(&mut self, document: &Map<String, Value>, schema: &mut Schema, path: &Path<'_>) {
+        match rules::compile(document, schema, path, self.uncorrelated.as_deref()) {
+            Ok(rules) => schema.rules = rules,
+            Err(errors) => self.errors.extend(errors),
         }
-        schema
+        schema.has_rules =
+            !schema.rules.is_empty() || children(schema).any(|child| owned(child, |s| s.has_rules));
     }
 
     /// A schema below another one: a definition where there is a `$ref`.
@@ -131,6 +144,18 @@ impl<'a> Compiler<'a> {
             .iter()
             .map(|(name, value)| (name.as_str().into(), self.child(value, &path.key(name))))
             .collect()
+    }
+
+    fn items(&mut self, document: &Map<String, Value>, path: &Path<'_>) -> Option<Child> {
+        let items = document.get("items")?;
+        let keyed = document.get("x-kubernetes-list-type").and_then(Value::as_str) == Some("map");
+        let outer = self.uncorrelated.clone();
+        if !keyed && outer.is_none() {
+            self.uncorrelated = Some(path.to_string());
+        }
+        let child = self.child(items, &path.field("items"));
+        self.uncorrelated = outer;
+        Some(child)
     }
 
     fn additional(&mut self, document: &Map<String, Value>, path: &Path<'_>) -> Additional {
@@ -209,10 +234,10 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Whether a default stands in a child. Definitions, which may contain themselves, never carry any.
-fn knows_default(child: &Child) -> bool {
+/// Asks a child that belongs to its parent. Definitions, which may contain themselves, carry neither defaults nor rules.
+fn owned(child: &Child, ask: impl Fn(&Schema) -> bool) -> bool {
     match child {
-        Child::Own(schema) => schema.has_defaults,
+        Child::Own(schema) => ask(schema),
         Child::Shared(_) => false,
     }
 }

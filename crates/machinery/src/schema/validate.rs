@@ -72,8 +72,7 @@ impl Walk {
         };
         if !fits {
             let found = type_name(value);
-            let detail =
-                format!("{path} in body must be of type {}: {}", kind_name(schema.kind), quote(found));
+            let detail = format!("{path} in body must be of type {}: {}", schema.kind_name(), quote(found));
             self.errors.push(FieldError::type_invalid(path, found, detail));
         }
     }
@@ -129,19 +128,6 @@ fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),
         _ => left == right,
-    }
-}
-
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Any => "any",
-        Kind::Object => "object",
-        Kind::Array => "array",
-        Kind::String => "string",
-        Kind::Integer => "integer",
-        Kind::Number => "number",
-        Kind::Boolean => "boolean",
-        Kind::IntOrString => "integer,string",
     }
 }
 
