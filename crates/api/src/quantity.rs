@@ -95,6 +95,14 @@ impl Quantity {
         self.nanos as f64 / NANOS_PER_UNIT as f64
     }
 
+    /// Nothing finer than thousandths: a fraction of one rounds away from zero.
+    pub const fn round_up_to_millis(self) -> Self {
+        Self {
+            nanos: divide_away_from_zero(self.nanos, NANOS_PER_MILLI).saturating_mul(NANOS_PER_MILLI),
+            ..self
+        }
+    }
+
     /// The suffix family used for printing.
     pub const fn format(self) -> Format {
         self.format
@@ -131,10 +139,18 @@ impl Quantity {
 /// This is the canonical form, except that the server keeps the client's spelling when a quick look finds it
 /// canonical already: `1E3`, `+5`, `1.500` and `007` come back untouched. Readers of stored objects see this text.
 pub fn stored_text(text: &str) -> Result<String, ParseQuantityError> {
-    parse::stored_text(text)
+    parse::stored_text(text.trim())
 }
 
-fn divide_away_from_zero(nanos: i128, unit: i128) -> i128 {
+/// As [`stored_text`], in a list of resources of a built-in kind (requests, limits, capacities, quotas): there the
+/// server also rounds up to thousandths.
+pub fn stored_resource_text(text: &str) -> Result<String, ParseQuantityError> {
+    let amount = Quantity::parse(text.trim())?;
+    let rounded = amount.round_up_to_millis();
+    if rounded == amount { stored_text(text) } else { Ok(rounded.to_string()) }
+}
+
+const fn divide_away_from_zero(nanos: i128, unit: i128) -> i128 {
     nanos / unit + if nanos % unit == 0 { 0 } else { nanos.signum() }
 }
 

@@ -3,7 +3,7 @@
 //! * [`Writer::apply`] says what the object shall look like (server-side apply under one constant field manager).
 //! * [`Writer::apply_over`] and [`Writer::apply_status`] do so only on top of the version that was looked at.
 //! * [`Writer::delete`] deletes the object that was looked at, and no namesake.
-//! * [`modify`] is for the rest: read, change, write on top of what was read, again on conflict.
+//! * [`Writer::modify`] is for the rest: read, change, write on top of what was read, again on conflict.
 //!
 //! Every write that follows from a read carries what was read as a precondition. That, and not the lease, keeps a
 //! process that slept through its own replacement from undoing the work of its successor.
@@ -23,7 +23,7 @@ use crate::{
     error::{Categorized, Category, Error},
 };
 
-/// How often [`modify`] tries before it leaves a conflict to the caller's back-off.
+/// How often [`Writer::modify`] tries before it leaves a conflict to the caller's back-off.
 const MODIFY_ATTEMPTS: u32 = 5;
 
 /// What a Kubernetes type must be able to do to be written here.
@@ -97,9 +97,8 @@ impl Writer {
     /// Creates `object` unless there is one of that name, and returns what is there.
     pub async fn ensure<K: Object>(&self, api: &Api<K>, object: &K) -> Result<K, Error> {
         let name = name_of("create", object)?;
-        let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
         let failed = |source| Error::in_step(step("create", object), source);
-        match api.create(&params, object).await {
+        match api.create(&self.post_params(), object).await {
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 api.get(name).await.map_err(failed)
             }
@@ -137,33 +136,38 @@ impl Writer {
         }
     }
 
+    /// Reads `name`, lets `change` change it, and writes it back on top of what was read; on conflict again from the
+    /// start. `change` returns whether there is anything to write.
+    pub async fn modify<K: Object>(
+        &self,
+        api: &Api<K>,
+        name: &str,
+        dice: &Dice,
+        mut change: impl FnMut(&mut K) -> bool,
+    ) -> Result<Written<K>, Error> {
+        let failed = |source| Error::in_step(format!("modify {} {name}", K::kind(&())), source);
+        let mut conflicts = 0;
+        loop {
+            let mut object = api.get(name).await.map_err(failed)?;
+            if !change(&mut object) {
+                return Ok(Written::Unchanged);
+            }
+            match api.replace(name, &self.post_params(), &object).await {
+                Err(error) if error.category() == Category::Conflict && conflicts + 1 < MODIFY_ATTEMPTS => {
+                    conflicts += 1;
+                    sleep(Backoff::QUICK.delay(conflicts, dice)).await;
+                }
+                result => return result.map(Written::Changed).map_err(failed),
+            }
+        }
+    }
+
     fn params(&self) -> PatchParams {
         PatchParams::apply(self.manager).force()
     }
-}
 
-/// Reads `name`, lets `change` change it, and writes it back on top of what was read; on conflict again from the start.
-/// `change` returns whether there is anything to write.
-pub async fn modify<K: Object>(
-    api: &Api<K>,
-    name: &str,
-    dice: &Dice,
-    mut change: impl FnMut(&mut K) -> bool,
-) -> Result<Written<K>, Error> {
-    let failed = |source| Error::in_step(format!("modify {} {name}", K::kind(&())), source);
-    let mut conflicts = 0;
-    loop {
-        let mut object = api.get(name).await.map_err(failed)?;
-        if !change(&mut object) {
-            return Ok(Written::Unchanged);
-        }
-        match api.replace(name, &PostParams::default(), &object).await {
-            Err(error) if error.category() == Category::Conflict && conflicts + 1 < MODIFY_ATTEMPTS => {
-                conflicts += 1;
-                sleep(Backoff::QUICK.delay(conflicts, dice)).await;
-            }
-            result => return result.map(Written::Changed).map_err(failed),
-        }
+    fn post_params(&self) -> PostParams {
+        PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() }
     }
 }
 

@@ -21,6 +21,7 @@ use kube::{
     Api, Client, Resource,
     api::{ObjectMeta, Patch, PatchParams, PostParams},
 };
+use maar_api::names::MANAGED_BY;
 use serde_json::json;
 use tokio::{
     sync::mpsc,
@@ -173,7 +174,7 @@ impl EventWriter {
     async fn create(&self, name: &str, occurrence: &Occurrence, now: Timestamp) {
         let event = self.event(name, occurrence, now);
         let api: Api<Event> = Api::namespaced(self.client.clone(), occurrence.about.event_namespace());
-        let params = PostParams::default();
+        let params = PostParams { field_manager: Some(MANAGED_BY.to_owned()), ..PostParams::default() };
         let result = self.persist(|| api.create(&params, &event)).await;
         self.settle("create", name, result);
     }
@@ -183,7 +184,8 @@ impl EventWriter {
             let api: Api<Event> = Api::namespaced(self.client.clone(), &series.namespace);
             let last = MicroTime(series.last);
             let body = json!({ "series": EventSeries { count: series.count, last_observed_time: last } });
-            let (params, patch) = (PatchParams::default(), Patch::Merge(&body));
+            let params = PatchParams { field_manager: Some(MANAGED_BY.to_owned()), ..PatchParams::default() };
+            let patch = Patch::Merge(&body);
             let result = self.persist(|| api.patch(&series.name, &params, &patch)).await;
             if matches!(&result, Err(Some(error)) if error.category() == Category::Missing) {
                 // Events expire; the next occurrence begins a new one.

@@ -13,6 +13,7 @@ use kube::{
     Api, ResourceExt,
     api::{Patch, PatchParams},
 };
+use maar_api::names::MANAGED_BY;
 use serde_json::json;
 
 use crate::{
@@ -98,7 +99,8 @@ async fn set_finalizers<K: Object>(
         "resourceVersion": seen.resource_version(),
         "finalizers": finalizers,
     } });
-    let result = api.patch(name, &PatchParams::default(), &Patch::Merge(&body)).await;
+    let params = PatchParams { field_manager: Some(MANAGED_BY.to_owned()), ..PatchParams::default() };
+    let result = api.patch(name, &params, &Patch::Merge(&body)).await;
     result.map_err(|source| Error::in_step(step(), source))
 }
 

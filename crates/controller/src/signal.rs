@@ -12,7 +12,9 @@ pub fn shutdown_on_signal(shutdown: CancellationToken) -> io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::spawn(async move {
-        tracing::info!("{} received, stopping", received(&mut terminate, &mut interrupt).await);
+        // Not inside the macro: its arguments are not evaluated when the level is off.
+        let name = received(&mut terminate, &mut interrupt).await;
+        tracing::info!("{name} received, stopping");
         shutdown.cancel();
         let name = received(&mut terminate, &mut interrupt).await;
         tracing::warn!("{name} received again, ending without waiting");

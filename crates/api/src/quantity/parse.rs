@@ -313,36 +313,80 @@ mod tests {
         assert!(parse(&"x".repeat(10_000)).unwrap_err().to_string().len() < 300);
     }
 
+    /// What kube-apiserver 1.36 made of a `requests.cpu` in a ResourceQuota.
     #[test]
-    fn the_stored_text_keeps_spellings_the_server_keeps() {
-        let rows = [
-            // Kept although not canonical.
-            ("1E3", "1E3"),
-            ("+5", "+5"),
-            ("007", "007"),
-            ("1.500", "1.500"),
-            ("1.Ki", "1.Ki"),
-            // Rewritten.
+    fn the_stored_text_is_the_servers() {
+        let kept = [
+            "1E3",
+            "+5",
+            "007",
+            "1.500",
+            "10.500",
+            "1.Ki",
+            "10.035M",
+            "12e0",
+            "0",
+            "100m",
+            "2",
+            "12Ki",
+            "16Gi",
+            "1536Mi",
+            "1000Ki",
+            "1025Ki",
+            "7Ei",
+            "12E",
+            "1E",
+            "1e18",
+            "1e21",
+            "5e-3",
+            "1024",
+            "999999999999999999",
+            "18446744073709551616",
+            "123456789012345Ki",
+        ];
+        let rewritten = [
             ("1.5", "1500m"),
+            ("1.50", "1500m"),
             ("0.100", "100m"),
+            (".001", "1m"),
             ("1000", "1k"),
             ("1000m", "1"),
+            ("1000000000000000000", "1E"),
             ("1024Ki", "1Mi"),
+            ("2048Ki", "2Mi"),
             ("1.5Gi", "1536Mi"),
+            ("0.05Gi", "53687091200m"),
             ("0.5Ki", "512"),
+            ("1.1Ki", "1126400m"),
+            ("100.035Ki", "102435840m"),
+            ("8Ei", "9223372036854775807"),
+            ("9223372036854775807Ki", "9223372036854775807"),
             ("1e1", "10"),
-            ("-", "0"),
+            ("0.5e0", "500e-3"),
+            ("1.3E+6", "1300e3"),
             ("00", "0"),
-            // Already canonical.
-            ("0", "0"),
-            ("100m", "100m"),
-            ("2", "2"),
-            ("12Ki", "12Ki"),
-            ("16Gi", "16Gi"),
-            ("1536Mi", "1536Mi"),
-            ("-5", "-5"),
+            ("0Ki", "0"),
+            ("+", "0"),
+            (".", "0"),
+            ("Ki", "0"),
+            ("e3", "0"),
+            (" 1", "1"),
+            ("1 ", "1"),
+            // Lists of resources hold nothing finer than thousandths.
+            ("1.2345", "1235m"),
+            ("10e-9", "1e-3"),
+            ("100n", "1m"),
+            ("0.9n", "1m"),
+            ("0.000000000001Ki", "1m"),
         ];
-        for (text, want) in rows {
+        for (text, want) in kept.into_iter().map(|text| (text, text)).chain(rewritten) {
+            assert_eq!(super::super::stored_resource_text(text).unwrap(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn elsewhere_the_stored_text_keeps_nano_units() {
+        for (text, want) in [("1.2345", "1234500u"), ("100n", "100n"), ("0.9n", "1n"), ("1E3", "1E3")] {
             assert_eq!(stored_text(text).unwrap(), want, "{text}");
         }
     }

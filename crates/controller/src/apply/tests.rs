@@ -93,7 +93,7 @@ async fn modify_starts_over_on_conflict_and_gives_up_in_the_end() {
     let rival = fake.clone();
     let mut tries = 0;
     // Somebody else writes before each of the first two attempts.
-    let written = modify(&api, "m", &dice, |map: &mut ConfigMap| {
+    let written = WRITER.modify(&api, "m", &dice, |map: &mut ConfigMap| {
         tries += 1;
         if tries <= 2 {
             rival.touch("/api/v1/namespaces/a/configmaps/m");
@@ -104,13 +104,13 @@ async fn modify_starts_over_on_conflict_and_gives_up_in_the_end() {
     assert!(
         matches!(written.await.unwrap(), Written::Changed(map) if map.data.as_ref().unwrap()["tries"] == "3")
     );
-    let endless = modify(&api, "m", &dice, |_: &mut ConfigMap| {
+    let endless = WRITER.modify(&api, "m", &dice, |_: &mut ConfigMap| {
         rival.touch("/api/v1/namespaces/a/configmaps/m");
         true
     });
     assert_eq!(endless.await.unwrap_err().category(), Category::Conflict);
-    assert_eq!(modify(&api, "m", &dice, |_: &mut ConfigMap| false).await.unwrap(), Written::Unchanged);
-    let missing = modify(&api, "none", &dice, |_: &mut ConfigMap| true).await.unwrap_err();
+    assert_eq!(WRITER.modify(&api, "m", &dice, |_: &mut ConfigMap| false).await.unwrap(), Written::Unchanged);
+    let missing = WRITER.modify(&api, "none", &dice, |_: &mut ConfigMap| true).await.unwrap_err();
     assert_eq!(missing.category(), Category::Missing);
 }
 

@@ -139,7 +139,8 @@ impl Elector {
     }
 
     async fn send(&self, create: bool, lease: &Lease) -> kube::Result<Lease> {
-        let params = PostParams::default();
+        let params =
+            PostParams { field_manager: Some(names::MANAGED_BY.to_owned()), ..PostParams::default() };
         if create {
             self.api.create(&params, lease).await
         } else {
