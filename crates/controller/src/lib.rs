@@ -2,7 +2,7 @@
 //!
 //! A role is a [`role::Role`]: named tasks under a [`supervisor`], a [`lease`] so that one process leads, [`events`] for
 //! people, and a [`pool`] of workers fed by [`watch`]es. Work writes through [`apply`] and [`finalizer`], fails with an
-//! [`error::Category`], and reports to [`health`] and [`metrics`]. [`process`] puts it together.
+//! [`error::Category`], and reports to [`health`] and [`metrics`]. [`process::Process`] puts it together.
 #![warn(missing_docs)]
 
 pub mod apply;

@@ -41,9 +41,9 @@ use crate::{
 const LIST: Duration = Duration::from_mins(1);
 /// The server ends each watch after this time; up to a fifth less, by chance.
 const FOLLOW: Duration = Duration::from_secs(290);
-/// Servers send a bookmark about every minute; a connection without even those is taken for dead.
+/// Servers send a bookmark about every minute; a connection without even those is made again, it may be dead.
 const SILENCE: Duration = Duration::from_secs(150);
-/// A connection that ends earlier without having carried anything counts as failed.
+/// A connection that ends earlier without having carried anything counts as failed; none is made sooner after another.
 const BRIEF: Duration = Duration::from_secs(1);
 
 /// How patient readiness is with a watch.
@@ -258,17 +258,20 @@ where
                 let (category, text) = (error.category().as_str(), self.text("watch", error));
                 return self.broken(version, category, text).await;
             }
-            Ok(None) if carried || since.elapsed() >= BRIEF => {
-                self.state = State::Listed { version };
-                return None;
-            }
-            Ok(None) => {
+            Ok(None) if !carried && since.elapsed() < BRIEF => {
                 let text = format!("watch {}: the server ended it at once", self.name);
                 return self.broken(version, "transient", text).await;
             }
+            Ok(None) => {
+                sleep(BRIEF.saturating_sub(since.elapsed())).await;
+                self.state = State::Listed { version };
+                return None;
+            }
             Err(_) => {
-                let text = format!("watch {}: not even a bookmark for {SILENCE:?}", self.name);
-                return self.broken(version, "transient", text).await;
+                // Some kinds have no bookmarks. Whether the connection is dead shows when the next one is made.
+                tracing::debug!(watch = self.name, "nothing for {SILENCE:?}, connecting again");
+                self.state = State::Listed { version };
+                return None;
             }
         };
         self.failures = 0;

@@ -12,10 +12,7 @@ use std::{
 use http::{Request, Response};
 use kube::{Client, client::Body};
 use maar_controller::{
-    Environment, Role, RoleConfig,
-    health::Patience,
-    process::{ProcessConfig, run},
-    signal::shutdown_on_signal,
+    Environment, Role, RoleConfig, health::Patience, process::Process, signal::shutdown_on_signal,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -49,10 +46,13 @@ async fn get(address: SocketAddr, path: &str) -> io::Result<String> {
 #[tokio::test]
 async fn sigterm_ends_work_first_and_servers_last() {
     let (metrics, health) = (free_address().await.unwrap(), free_address().await.unwrap());
-    let config = ProcessConfig {
+    let process = Process {
+        client: nowhere(),
+        environment: Environment::real(),
         metrics_address: Some(metrics),
         health_address: Some(health),
-        role: RoleConfig { identity: "a".into(), election: None, drain: Duration::from_secs(10) },
+        log_level: None,
+        config: RoleConfig { identity: "a".into(), election: None, drain: Duration::from_secs(10) },
     };
     let (report, mut reports) = mpsc::channel(2);
     let role = Role::new("test").task("loop", move |context| {
@@ -72,7 +72,7 @@ async fn sigterm_ends_work_first_and_servers_last() {
     });
     let shutdown = CancellationToken::new();
     shutdown_on_signal(shutdown.clone()).unwrap();
-    let process = tokio::spawn(run(vec![role], nowhere(), config, Environment::real(), None, shutdown));
+    let process = tokio::spawn(process.run(vec![role], shutdown));
     reports.recv().await.unwrap();
     assert!(get(health, "/readyz?verbose").await.unwrap().contains("[+] loop: turning"));
     assert!(get(metrics, "/metrics").await.unwrap().contains("# EOF"));

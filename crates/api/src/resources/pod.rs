@@ -2,7 +2,8 @@
 //!
 //! Ordinary init containers run one after another before the main containers, so only the largest counts; a
 //! restartable one (a sidecar) keeps running beside everything that starts after it. Resources set for the Pod as a
-//! whole replace the sum, and the overhead of the runtime class comes on top.
+//! whole replace the sum, and the overhead of the runtime class comes on top. Only the spec counts: what a running
+//! container has been allocated while its resize is pending is not looked at.
 
 use k8s_openapi::api::core::v1::{Container, Pod, ResourceRequirements};
 use serde::Deserialize;
