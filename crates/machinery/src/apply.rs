@@ -52,9 +52,11 @@ pub fn apply(
 ) -> Result<Value, ApplyError> {
     check::check(applied, ty, request)?;
     let mut base = live.cloned().unwrap_or_else(|| Value::Object(Map::new()));
-    let managed = ManagedFields::take(&mut base)
+    let mut managed = ManagedFields::take(&mut base)
         .map_err(|fault| ApplyError::Internal(format!("failed to decode managed fields: {fault}")))?;
-    let managed = update::before_first_apply(live, &base, managed, ty, request);
+    if managed.is_empty() && live.is_some() {
+        managed = update::before_first_apply(&base, ty, request);
+    }
     let attempt = |force| run(&base, applied, ty, request, managed.clone(), force);
     let mut outcome = attempt(force);
     if let Err(ApplyError::Conflicts(conflicts)) = outcome {

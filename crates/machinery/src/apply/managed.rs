@@ -37,6 +37,14 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
+    /// Whether an entry as written is of this identity.
+    pub(crate) fn is_of(&self, entry: &Value) -> bool {
+        text(entry, "manager") == self.manager
+            && text(entry, "operation") == self.operation.as_str()
+            && text(entry, "subresource") == self.subresource
+            && (self.operation == Operation::Apply || text(entry, "apiVersion") == self.api_version)
+    }
+
     /// A manager that applies is the same one whatever version it applies in.
     fn is(&self, other: &Self) -> bool {
         self.manager == other.manager
@@ -107,7 +115,7 @@ pub enum ManagedError {
 }
 
 /// Updates from more managers than this are merged, oldest first.
-const MAX_UPDATE_MANAGERS: usize = 10;
+pub(crate) const MAX_UPDATE_MANAGERS: usize = 10;
 const OLD_UPDATES: &str = "ancient-changes";
 
 /// All entries of an object.
@@ -133,9 +141,14 @@ impl ManagedFields {
 
     /// The list as it stands in an object, in the API server's order.
     pub fn encode(&self) -> Value {
-        let mut sorted: Vec<&Manager> = self.entries.iter().collect();
-        sorted.sort_by(|a, b| order(a, b));
-        sorted.into_iter().map(encode_entry).collect()
+        self.encode_among(Vec::new())
+    }
+
+    /// The list together with entries that stayed as they were written.
+    pub(crate) fn encode_among(&self, mut list: Vec<Value>) -> Value {
+        list.extend(self.entries.iter().map(encode_entry));
+        list.sort_by(order);
+        Value::Array(list)
     }
 
     /// Takes the entries out of an object; an object without has none.
@@ -148,12 +161,7 @@ impl ManagedFields {
 
     /// Puts the entries into an object; none leave no list.
     pub fn store(&self, object: &mut Value) {
-        let Some(metadata) = metadata_mut(object) else { return };
-        if self.entries.is_empty() {
-            metadata.remove("managedFields");
-        } else {
-            metadata.insert("managedFields".to_owned(), self.encode());
-        }
+        store_list(object, self.encode());
     }
 
     /// The entries, in no particular order.
@@ -309,19 +317,33 @@ fn seconds(entry: &Manager) -> i64 {
     entry.time.map_or(0, Timestamp::as_second)
 }
 
-fn order(a: &Manager, b: &Manager) -> Ordering {
-    (a.operation().cmp(&b.operation()))
-        .then_with(|| seconds(a).cmp(&seconds(b)))
-        .then_with(|| a.name().cmp(b.name()))
-        .then_with(|| a.api_version().cmp(b.api_version()))
-        .then_with(|| a.subresource().cmp(b.subresource()))
+/// Times are all written in one format and zone, so that their text sorts as they do.
+fn order(a: &Value, b: &Value) -> Ordering {
+    ["operation", "time", "manager", "apiVersion", "subresource"]
+        .into_iter()
+        .map(|name| text(a, name).cmp(text(b, name)))
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
+}
+
+pub(crate) fn store_list(object: &mut Value, list: Value) {
+    let Some(metadata) = metadata_mut(object) else { return };
+    if list.as_array().is_some_and(Vec::is_empty) {
+        metadata.remove("managedFields");
+    } else {
+        metadata.insert("managedFields".to_owned(), list);
+    }
+}
+
+fn text<'a>(entry: &'a Value, name: &str) -> &'a str {
+    entry.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn decode_entry(index: usize, item: &Value) -> Result<Manager, ManagedError> {
     if !item.is_object() {
         return Err(ManagedError::Shape);
     }
-    let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
+    let text = |name: &str| text(item, name);
     let operation = match text("operation") {
         "Apply" => Operation::Apply,
         "Update" => Operation::Update,

@@ -66,18 +66,18 @@ impl Remover {
     fn remove(&self, value: &Value, gone: &Set, ty: &Type) -> Option<Value> {
         match (ty, value) {
             (Type::Object(object), Value::Object(map)) if !object.is_atomic() => {
-                self.from_object(map, gone, Some(object))
+                self.object(map, gone, Some(object))
             }
-            (Type::Untyped, Value::Object(map)) => self.from_object(map, gone, None),
+            (Type::Untyped, Value::Object(map)) => self.object(map, gone, None),
             (Type::List(list), Value::Array(items)) if list.kind != ListKind::Atomic => {
-                self.from_list(items, gone, list)
+                self.list(items, gone, list)
             }
             (Type::Object(_) | Type::List(_), _) | (Type::Untyped, Value::Array(_)) => None,
             (Type::Scalar | Type::Untyped, scalar) => Some(scalar.clone()),
         }
     }
 
-    fn from_object(&self, map: &Map<String, Value>, gone: &Set, object: Option<&Object>) -> Option<Value> {
+    fn object(&self, map: &Map<String, Value>, gone: &Set, object: Option<&Object>) -> Option<Value> {
         let mut rest = Map::new();
         for (key, value) in map {
             let element = Element::field(key.as_str());
@@ -97,7 +97,7 @@ impl Remover {
         (!rest.is_empty()).then_some(Value::Object(rest))
     }
 
-    fn from_list(&self, items: &[Value], gone: &Set, list: &List) -> Option<Value> {
+    fn list(&self, items: &[Value], gone: &Set, list: &List) -> Option<Value> {
         let mut rest = Vec::with_capacity(items.len());
         for item in items {
             let Ok(element) = element_of(list, item) else {

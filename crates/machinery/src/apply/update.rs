@@ -17,36 +17,34 @@ pub fn update(live: Option<&Value>, new: &mut Value, ty: &Type, request: &Reques
     let given = take_list(new);
     let kept = live.and_then(|live| live.get("metadata")?.get("managedFields"));
     let comparison = compare(live, new, ty, request);
-    let same_list = given.is_none() || given.as_ref() == kept || !request.subresource.is_empty();
-    if comparison.is_same() && same_list {
-        // The usual write that changes nothing: spare the reading and writing of sets.
-        if let (Some(metadata), Some(kept)) = (metadata_mut(new), kept) {
-            metadata.insert("managedFields".to_owned(), kept.clone());
-        }
+    let edited = match &given {
+        Some(given) if request.subresource.is_empty() && Some(given) != kept => edit(given, kept),
+        _ => None,
+    };
+    let list = match edited {
+        Some(managed) => managed.encode(),
+        None if given.as_ref() == kept => given.unwrap_or_else(no_list),
+        None => kept.cloned().unwrap_or_else(no_list),
+    };
+    let untracked = live.is_some() && list.as_array().is_none_or(Vec::is_empty);
+    if untracked {
         return;
     }
-    let mut managed = starting_point(given.as_ref(), kept, same_list);
-    if managed.is_empty() && live.is_some() {
-        return;
-    }
-    record(&mut managed, comparison, request);
-    managed.store(new);
+    let list = if comparison.is_same() { list } else { record(list, comparison, request) };
+    managed::store_list(new, list);
 }
 
-/// The entries to start from: those of the request where they make sense, else those of the live object.
-fn starting_point(given: Option<&Value>, kept: Option<&Value>, same_list: bool) -> ManagedFields {
-    let read =
-        |list: Option<&Value>| list.and_then(|list| ManagedFields::decode(list).ok()).unwrap_or_default();
-    if same_list {
-        return read(kept);
+fn no_list() -> Value {
+    Value::Array(Vec::new())
+}
+
+/// The entries that a client asks for, if they make sense.
+fn edit(given: &Value, kept: Option<&Value>) -> Option<ManagedFields> {
+    if is_reset(given) {
+        // With nothing to drop, an empty list is no request.
+        return kept.map(|_| ManagedFields::default());
     }
-    if given.is_some_and(is_reset) {
-        return ManagedFields::default();
-    }
-    match read(given) {
-        managed if managed.is_empty() => read(kept),
-        managed => managed,
-    }
+    ManagedFields::decode(given).ok().filter(|managed| !managed.is_empty())
 }
 
 fn is_reset(list: &Value) -> bool {
@@ -57,15 +55,24 @@ fn is_reset(list: &Value) -> bool {
     }
 }
 
-/// Notes a change by the request's manager.
-fn record(managed: &mut ManagedFields, comparison: Comparison, request: &Request<'_>) {
+/// Notes a change by the request's manager. Only entries that the change concerns are read and written anew.
+fn record(list: Value, comparison: Comparison, request: &Request<'_>) -> Value {
+    let Value::Array(entries) = list else { return no_list() };
+    let own = request.identity(Operation::Update);
+    let crowded = entries.len() >= managed::MAX_UPDATE_MANAGERS;
+    let concerned = |entry: &Value| {
+        crowded || own.is_of(entry) || entry.get("fieldsV1").is_some_and(|fields| comparison.meets(fields))
+    };
+    let (concerned, untouched): (Vec<Value>, Vec<Value>) = entries.into_iter().partition(concerned);
+    let mut managed = ManagedFields::decode(&Value::Array(concerned)).unwrap_or_default();
     // Its own older entry loses what changed as well, and gets it back with the new time.
     managed.give_up(None, &comparison);
-    let own = comparison.modified.union(comparison.added).difference(managed::unowned());
-    if !own.is_empty() {
-        managed.add(request.identity(Operation::Update), own, request.now);
+    let changed = comparison.modified.union(comparison.added).difference(managed::unowned());
+    if !changed.is_empty() {
+        managed.add(own, changed, request.now);
     }
     managed.cap();
+    managed.encode_among(untouched)
 }
 
 /// What a write changes, as far as it counts here; `new` carries no managed fields.
@@ -87,18 +94,10 @@ fn managed_fields_path() -> &'static Set {
 }
 
 /// An object that nobody tracked gets one owner of everything before the first apply to it.
-pub(super) fn before_first_apply(
-    live: Option<&Value>,
-    base: &Value,
-    mut managed: ManagedFields,
-    ty: &Type,
-    request: &Request<'_>,
-) -> ManagedFields {
-    if live.is_some() && managed.is_empty() {
-        let request = Request { manager: BEFORE_FIRST_APPLY, ..*request };
-        record(&mut managed, compare(None, base, ty, &request), &request);
-    }
-    managed
+pub(super) fn before_first_apply(base: &Value, ty: &Type, request: &Request<'_>) -> ManagedFields {
+    let request = Request { manager: BEFORE_FIRST_APPLY, ..*request };
+    let list = record(no_list(), compare(None, base, ty, &request), &request);
+    ManagedFields::decode(&list).unwrap_or_default()
 }
 
 /// Takes the list out of an object.

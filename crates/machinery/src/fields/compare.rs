@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use super::set::Node;
-use super::{Element, List, ListKind, Object, Set, Type, element_of};
+use super::{Element, Field, List, ListKind, Object, Set, Type, element_of};
 
 /// The paths by which two values differ. Only items that became or ceased to be doubles are in two of the sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +28,11 @@ impl Comparison {
     /// Whether nothing differs.
     pub fn is_same(&self) -> bool {
         self.removed.is_empty() && self.modified.is_empty() && self.added.is_empty()
+    }
+
+    /// Whether any of the paths is in a FieldsV1 document.
+    pub(crate) fn meets(&self, fields: &Value) -> bool {
+        [&self.removed, &self.modified, &self.added].into_iter().any(|set| set.meets_fields_v1(fields))
     }
 
     /// The same without paths in or below a set.
@@ -67,25 +72,18 @@ impl Part {
 }
 
 impl Delta {
-    fn leaf(old: Option<&Value>, new: Option<&Value>) -> Self {
+    /// One value in the place of another.
+    fn leaf(old: &Value, new: &Value) -> Self {
         let mut delta = Self::default();
-        delta.mark_leaf(old, new);
+        delta.parts[MODIFIED].member = old != new;
         delta
     }
 
-    fn mark_leaf(&mut self, old: Option<&Value>, new: Option<&Value>) {
-        match (old, new) {
-            (None, Some(_)) => self.parts[ADDED].member = true,
-            (Some(_), None) => self.parts[REMOVED].member = true,
-            (Some(old), Some(new)) if old != new => self.parts[MODIFIED].member = true,
-            _ => {}
-        }
-    }
-
-    /// A struct, map or list that came or went as a whole counts itself, besides what is in it.
-    fn mark_whole(&mut self, old: Option<&Value>, new: Option<&Value>) {
-        self.parts[ADDED].member |= old.is_none();
-        self.parts[REMOVED].member |= new.is_none();
+    /// A value that came or went counts itself, besides what is in it.
+    fn whole(part: usize, value: &Value, ty: &Type) -> Self {
+        let mut delta = Self::default();
+        delta.parts[part] = Part { member: true, nodes: whole(value, ty) };
+        delta
     }
 
     fn push(&mut self, below: Self, element: impl FnOnce() -> Element) {
@@ -103,36 +101,67 @@ impl Delta {
 }
 
 fn compare(old: Option<&Value>, new: Option<&Value>, ty: &Type) -> Delta {
-    match ty {
-        Type::Scalar => Delta::leaf(old, new),
-        Type::Object(object) if object.is_atomic() => Delta::leaf(old, new),
-        Type::Object(object) => compare_objects(old, new, Some(object)),
-        Type::Untyped => compare_objects(old, new, None),
-        Type::List(list) if list.kind == ListKind::Atomic => Delta::leaf(old, new),
-        Type::List(list) => compare_lists(old, new, list),
+    match (old, new) {
+        (None, None) => Delta::default(),
+        (None, Some(new)) => Delta::whole(ADDED, new, ty),
+        (Some(old), None) => Delta::whole(REMOVED, old, ty),
+        (Some(old), Some(new)) => match ty {
+            Type::Scalar => Delta::leaf(old, new),
+            Type::Object(object) if object.is_atomic() => Delta::leaf(old, new),
+            Type::Object(object) => compare_objects(old, new, Some(object)),
+            Type::Untyped => compare_objects(old, new, None),
+            Type::List(list) if list.kind == ListKind::Atomic => Delta::leaf(old, new),
+            Type::List(list) => compare_lists(old, new, list),
+        },
     }
 }
 
-fn compare_objects(old: Option<&Value>, new: Option<&Value>, object: Option<&Object>) -> Delta {
-    let (old_map, new_map) = (map_of(old), map_of(new));
+/// All that is in a value, structs and lists included.
+fn whole(value: &Value, ty: &Type) -> Vec<Node> {
+    let object = match ty {
+        Type::Scalar => return Vec::new(),
+        Type::List(list) => return whole_list(value, list),
+        Type::Object(object) if object.is_atomic() => return Vec::new(),
+        Type::Object(object) => Some(&**object),
+        Type::Untyped => None,
+    };
+    let node = |(key, value): (&String, &Value)| {
+        let step = Step::to(key, object);
+        Node::new(step.element(key), true, Set::from_nodes(whole(value, step.ty)))
+    };
+    map_of(Some(value)).iter().map(node).collect()
+}
+
+fn whole_list(value: &Value, list: &List) -> Vec<Node> {
+    if list.kind == ListKind::Atomic {
+        return Vec::new();
+    }
+    let node = |(element, items): (Element, Vec<&Value>)| {
+        let below = match items.as_slice() {
+            [only] => whole(only, &list.element),
+            _ => Vec::new(),
+        };
+        Node::new(element, true, Set::from_nodes(below))
+    };
+    groups(value, list).into_iter().map(node).collect()
+}
+
+fn compare_objects(old: &Value, new: &Value, object: Option<&Object>) -> Delta {
+    let (old_map, new_map) = (map_of(Some(old)), map_of(Some(new)));
     if old_map.is_empty() && new_map.is_empty() {
         return Delta::leaf(old, new);
     }
-    let mut delta = Delta::default();
-    if [old, new].into_iter().flatten().any(|value| !value.is_object() && !value.is_null()) {
-        // One side is no object: the place itself changed too.
-        delta.mark_leaf(old, new);
-    } else {
-        delta.mark_whole(old, new);
-    }
+    let scalar = |value: &Value| !value.is_object() && !value.is_null();
+    // Where one side is no object, the place itself changed too.
+    let mut delta = if scalar(old) || scalar(new) { Delta::leaf(old, new) } else { Delta::default() };
     for (key, value) in new_map {
-        let (below, always) = step(object, key);
-        let before = old_map.get(key).or_else(|| stand_in(old, always, below));
-        delta.push(compare(before, Some(value), below), || field(object, key));
+        let step = Step::to(key, object);
+        let before = old_map.get(key).or_else(|| step.stand_in(old));
+        delta.push(compare(before, Some(value), step.ty), || step.element(key));
     }
     for (key, value) in old_map.iter().filter(|(key, _)| !new_map.contains_key(*key)) {
-        let (below, always) = step(object, key);
-        delta.push(compare(Some(value), stand_in(new, always, below), below), || field(object, key));
+        let step = Step::to(key, object);
+        delta.push(compare(Some(value), step.stand_in(new), step.ty), || step.element(key));
     }
     delta
 }
@@ -143,42 +172,44 @@ pub(crate) fn map_of(value: Option<&Value>) -> &Map<String, Value> {
     value.and_then(Value::as_object).unwrap_or(&EMPTY)
 }
 
-fn step<'a>(object: Option<&'a Object>, key: &str) -> (&'a Type, bool) {
-    let Some(object) = object else { return (&Type::Untyped, false) };
-    match object.find(key) {
-        Some(field) => (&field.ty, field.always),
-        None => (object.rest().unwrap_or(&Type::Untyped), false),
+/// What a type says about a key of an object.
+struct Step<'a> {
+    known: Option<&'a Field>,
+    ty: &'a Type,
+}
+
+impl<'a> Step<'a> {
+    fn to(key: &str, object: Option<&'a Object>) -> Self {
+        let known = object.and_then(|object| object.find(key));
+        let rest = || object.and_then(Object::rest).unwrap_or(&Type::Untyped);
+        Self { known, ty: known.map_or_else(rest, |field| &field.ty) }
+    }
+
+    fn element(&self, key: &str) -> Element {
+        match self.known {
+            Some(field) => Element::Field(field.name.clone()),
+            None => Element::field(key),
+        }
+    }
+
+    /// A field that is always written is there, empty, wherever the struct around it is.
+    fn stand_in(&self, around: &Value) -> Option<&'static Value> {
+        static NULL: Value = Value::Null;
+        static OBJECT: LazyLock<Value> = LazyLock::new(|| Value::Object(Map::new()));
+        let always = around.is_object() && self.known.is_some_and(|field| field.always);
+        always.then(|| if matches!(self.ty, Type::Object(_)) { &*OBJECT } else { &NULL })
     }
 }
 
-/// A field that is always written is there, empty, wherever the struct around it is.
-fn stand_in(around: Option<&Value>, always: bool, ty: &Type) -> Option<&'static Value> {
-    static NULL: Value = Value::Null;
-    static OBJECT: LazyLock<Value> = LazyLock::new(|| Value::Object(Map::new()));
-    match (around, ty) {
-        (Some(_), Type::Object(_)) if always => Some(&OBJECT),
-        (Some(_), _) if always => Some(&NULL),
-        _ => None,
-    }
-}
-
-fn field(object: Option<&Object>, key: &str) -> Element {
-    match object.and_then(|object| object.find(key)) {
-        Some(field) => Element::Field(field.name.clone()),
-        None => Element::field(key),
-    }
-}
-
-fn compare_lists(old: Option<&Value>, new: Option<&Value>, list: &List) -> Delta {
-    let items = |value: Option<&Value>| value.and_then(Value::as_array).is_none_or(Vec::is_empty);
-    if items(old) && items(new) {
+fn compare_lists(old: &Value, new: &Value, list: &List) -> Delta {
+    let empty = |value: &Value| value.as_array().is_none_or(Vec::is_empty);
+    if empty(old) && empty(new) {
         return Delta::leaf(old, new);
     }
     if old == new {
         return Delta::default();
     }
     let mut delta = Delta::default();
-    delta.mark_whole(old, new);
     let mut before = groups(old, list).into_iter().peekable();
     for (element, after) in groups(new, list) {
         while let Some((gone, had)) = before.next_if(|(other, _)| *other < element) {
@@ -194,8 +225,8 @@ fn compare_lists(old: Option<&Value>, new: Option<&Value>, list: &List) -> Delta
 }
 
 /// The items of a list by identity, sorted; more than one where they cannot be told apart.
-fn groups<'a>(value: Option<&'a Value>, list: &List) -> Vec<(Element, Vec<&'a Value>)> {
-    let items = value.and_then(Value::as_array).into_iter().flatten();
+fn groups<'a>(value: &'a Value, list: &List) -> Vec<(Element, Vec<&'a Value>)> {
+    let items = value.as_array().into_iter().flatten();
     let mut named: Vec<_> =
         items.filter_map(|item| Some((element_of(list, item).ok()?, vec![item]))).collect();
     named.sort_by(|a, b| a.0.cmp(&b.0));

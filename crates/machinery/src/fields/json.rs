@@ -36,6 +36,16 @@ impl Set {
         map
     }
 
+    /// Whether any path of this set is in a FieldsV1 document, without reading all of it.
+    pub(crate) fn meets_fields_v1(&self, fields: &Value) -> bool {
+        let Value::Object(map) = fields else { return false };
+        self.nodes().iter().any(|node| {
+            let Some(below) = map.get(&write_element(&node.element)) else { return false };
+            let member = below.as_object().is_some_and(|map| map.is_empty() || map.contains_key("."));
+            (node.member && member) || node.children.meets_fields_v1(below)
+        })
+    }
+
     /// Reads FieldsV1; steps of a kind not known here are dropped, as the API server does.
     pub fn from_fields_v1(fields: &Value) -> Result<Self, FieldsError> {
         let Value::Object(map) = fields else { return Err(FieldsError::NotAnObject) };
@@ -142,6 +152,11 @@ mod tests {
         #[test]
         fn what_is_written_reads_back_the_same(set in any_set()) {
             prop_assert_eq!(Set::from_fields_v1(&set.to_fields_v1()).unwrap(), set);
+        }
+
+        #[test]
+        fn two_sets_meet_on_paper_as_they_do_in_memory(a in any_set(), b in any_set()) {
+            prop_assert_eq!(a.meets_fields_v1(&b.to_fields_v1()), !a.intersection(&b).is_empty());
         }
     }
 }
