@@ -1,3 +1,5 @@
+#![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better without borrows")]
+
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn fields_come_before_keys_before_values_before_places() {
-        let mut elements = vec![
+        let mut elements = [
             Element::Index(0),
             Element::value(2),
             Element::value(10),
