@@ -222,6 +222,24 @@ async fn an_old_leader_that_wakes_up_cannot_write() {
     assert_eq!(late_maps.get("plan").await.unwrap().data.unwrap()["by"], "new");
 }
 
+#[tokio::test(start_paused = true)]
+async fn work_that_hangs_on_the_network_fails_when_the_term_ends() {
+    let fake = Fake::default();
+    let only = process(&fake, "a");
+    pass(2).await;
+    let maps: Api<ConfigMap> = Api::namespaced(fenced(&only.client, only.leadership.clone()), "maar");
+    only.wire.set(Network::Hanging);
+    let started = tokio::time::Instant::now();
+    let params = kube::api::DeleteParams::default();
+    let (read, write) = tokio::join!(maps.get("plan"), maps.delete("plan", &params));
+    assert_eq!(read.unwrap_err().category(), Category::NotLeader);
+    assert_eq!(write.unwrap_err().category(), Category::NotLeader);
+    assert!(started.elapsed() <= Timing::default().renew_deadline);
+    // Without a term, reading is allowed again.
+    only.wire.set(Network::Up);
+    assert_eq!(maps.get("plan").await.unwrap_err().category(), Category::Missing);
+}
+
 #[test]
 fn times_that_cannot_work_are_refused() {
     let good = Timing::default();
