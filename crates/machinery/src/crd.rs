@@ -9,6 +9,7 @@ mod defaults;
 mod embedded;
 pub mod jsonpath;
 mod keywords;
+mod openapi;
 mod spec;
 mod structural;
 mod version;

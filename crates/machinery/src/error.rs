@@ -7,6 +7,7 @@ mod path;
 
 use std::fmt;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::StatusCause;
 use serde_json::Value;
 
 pub use path::Path;
@@ -182,6 +183,20 @@ impl FieldError {
         Self::new(FieldErrorKind::TooMany, path, Some(actual.into()), detail)
     }
 
+    /// The path as messages and causes print it; the object itself is `<nil>`.
+    pub fn field(&self) -> &str {
+        if self.path.is_empty() { "<nil>" } else { &self.path }
+    }
+
+    /// The entry in `Status.details.causes`.
+    pub fn cause(&self) -> StatusCause {
+        StatusCause {
+            reason: Some(self.kind.reason().to_owned()),
+            message: Some(self.body()),
+            field: Some(self.field().to_owned()),
+        }
+    }
+
     /// The message without the path: `Invalid value: -1: must be greater than or equal to 0`.
     pub fn body(&self) -> String {
         let mut body = self.kind.label().to_owned();
@@ -204,8 +219,7 @@ impl FieldError {
 
 impl fmt::Display for FieldError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = if self.path.is_empty() { "<nil>" } else { &self.path };
-        write!(formatter, "{path}: {}", self.body())
+        write!(formatter, "{}: {}", self.field(), self.body())
     }
 }
 
@@ -279,6 +293,14 @@ mod tests {
             invalid_message("Pod", "", "p", &[first]),
             r#"Pod "p" is invalid: spec.a: Required value"#
         );
+    }
+
+    #[test]
+    fn causes_carry_reason_message_and_field() {
+        let cause = FieldError::invalid("spec.n", 1, "small").cause();
+        assert_eq!(cause.reason.as_deref(), Some("FieldValueInvalid"));
+        assert_eq!(cause.message.as_deref(), Some("Invalid value: 1: small"));
+        assert_eq!(cause.field.as_deref(), Some("spec.n"));
     }
 
     #[test]

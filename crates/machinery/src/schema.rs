@@ -8,9 +8,12 @@ mod child;
 mod compile;
 mod default;
 mod format;
+#[cfg(test)]
+mod laws;
 mod lists;
 mod merge;
 mod pattern;
+mod properties;
 mod prune;
 mod resource;
 mod rules;
@@ -28,6 +31,7 @@ pub(crate) use format::whole;
 pub use lists::check_lists;
 pub use merge::to_type;
 pub use pattern::{Pattern, PatternError};
+pub use properties::Properties;
 pub use prune::prune;
 pub use rules::{Rule, validate_rules, validate_rules_at};
 pub use validate::{validate, validate_at, validate_update};
@@ -95,8 +99,6 @@ pub struct Schema {
     pub nullable: bool,
     /// The name of the definition this node is, for built-in kinds: `io.k8s.api.core.v1.PodSpec`.
     pub name: Option<Arc<str>>,
-    /// What people are told about it.
-    pub description: Option<Box<str>>,
     /// Known fields of an object.
     pub properties: Properties,
     /// What else an object may hold.
@@ -173,53 +175,6 @@ pub struct Limit {
     pub value: f64,
     /// The end is not part of the range.
     pub exclusive: bool,
-}
-
-/// Named fields of an object, found by name.
-#[derive(Debug, Default)]
-pub struct Properties {
-    entries: Box<[(Box<str>, Child)]>,
-}
-
-impl Properties {
-    /// The schema of a field.
-    pub fn get(&self, name: &str) -> Option<&Schema> {
-        self.child(name).map(|child| &**child)
-    }
-
-    /// Fields and their schemas, sorted by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Schema)> {
-        self.entries.iter().map(|(name, child)| (&**name, &**child))
-    }
-
-    /// Adds a field, or replaces the one of this name.
-    pub(crate) fn insert(&mut self, name: &str, child: Child) {
-        let mut entries = std::mem::take(&mut self.entries).into_vec();
-        match entries.binary_search_by(|(entry, _)| (**entry).cmp(name)) {
-            Ok(index) => entries[index].1 = child,
-            Err(index) => entries.insert(index, (name.into(), child)),
-        }
-        self.entries = entries.into();
-    }
-
-    /// The field of this name, to be shared.
-    pub(crate) fn child(&self, name: &str) -> Option<&Child> {
-        let index = self.entries.binary_search_by(|(entry, _)| (**entry).cmp(name)).ok()?;
-        self.entries.get(index).map(|(_, child)| child)
-    }
-
-    /// Whether no field is known.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-}
-
-impl FromIterator<(Box<str>, Child)> for Properties {
-    fn from_iter<I: IntoIterator<Item = (Box<str>, Child)>>(entries: I) -> Self {
-        let mut entries: Vec<_> = entries.into_iter().collect();
-        entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Self { entries: entries.into() }
-    }
 }
 
 impl Schema {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use schemars::{SchemaGenerator, generate::SchemaSettings};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::{
     error::Path,
@@ -36,11 +36,20 @@ const OPAQUE: [&str; 6] = [
 
 /// Generates what `generate` asks for: the document itself (a `$ref`) and every definition below it.
 pub(super) fn documents<T>(generate: impl FnOnce(&mut SchemaGenerator) -> T) -> (T, Map<String, Value>) {
+    documents_beside(Map::new(), generate)
+}
+
+/// The same, except that definitions which are `known` already are not generated again.
+fn documents_beside<T>(
+    known: Map<String, Value>,
+    generate: impl FnOnce(&mut SchemaGenerator) -> T,
+) -> (T, Map<String, Value>) {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/definitions".into();
         settings.meta_schema = None;
     });
     let mut generator = settings.into_generator();
+    *generator.definitions_mut() = known;
     let schema = generate(&mut generator);
     (schema, generator.take_definitions(false))
 }
@@ -53,33 +62,24 @@ pub(super) fn list_meta() -> Map<String, Value> {
 
 /// Compiles one definition together with those below it that are not compiled yet.
 pub(super) fn compile(generate: impl FnOnce(&mut SchemaGenerator) -> schemars::Schema) -> Arc<Schema> {
-    let (root, documents) = documents(generate);
-    let root = root.as_value().get("$ref").and_then(Value::as_str).unwrap_or_default();
-    let name = root.strip_prefix(PREFIX).unwrap_or_default();
-    let document = documents.get(name).cloned().unwrap_or_else(|| json!({}));
-    let shared = share(&documents);
-    let mut compiler = Compiler::new(|reference| shared.get(reference.strip_prefix(PREFIX)?).cloned());
-    Arc::new(definition(&mut compiler, name, &document))
-}
-
-/// The shared definitions of these names; those seen for the first time are compiled.
-fn share(documents: &Map<String, Value>) -> HashMap<String, Child> {
     static KNOWN: OnceLock<Mutex<HashMap<String, Child>>> = OnceLock::new();
     let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let skipped = known.keys().map(|name| (name.clone(), Value::Null)).collect();
+    let (root, documents) = documents_beside(skipped, generate);
     let mut missing = Vec::new();
-    for (name, document) in documents {
-        if !known.contains_key(name) {
-            let (child, cell) = Child::empty();
-            known.insert(name.clone(), child);
-            missing.push((name, document, cell));
-        }
+    for (name, document) in documents.iter().filter(|(_, document)| !document.is_null()) {
+        let (child, cell) = Child::empty();
+        known.insert(name.clone(), child);
+        missing.push((name, document, cell));
     }
     for (name, document, cell) in missing {
         let mut compiler = Compiler::new(|reference| known.get(reference.strip_prefix(PREFIX)?).cloned());
-        // A cell is filled by whoever inserted it, under the lock.
-        let _ = cell.set(definition(&mut compiler, name, document));
+        // Whoever inserted a cell fills it, before the lock is let go.
+        let _ = cell.set(Arc::new(definition(&mut compiler, name, document)));
     }
-    documents.keys().filter_map(|name| known.get(name).map(|child| (name.clone(), child.clone()))).collect()
+    let reference = root.as_value().get("$ref").and_then(Value::as_str).unwrap_or_default();
+    let root = known.get(reference.strip_prefix(PREFIX).unwrap_or_default());
+    root.map(Child::schema).expect("every type of the table is a definition of its own")
 }
 
 fn definition(compiler: &mut Compiler<'_>, name: &str, document: &Value) -> Schema {

@@ -20,6 +20,18 @@ pub enum OpenApi {
     V3,
 }
 
+impl OpenApi {
+    /// A reference to a definition, described where there is something to say.
+    pub(crate) fn reference(self, name: &str, description: &str) -> Value {
+        let mut reference = json!({"$ref": format!("{PREFIX}{name}")});
+        if !description.is_empty() {
+            reference["description"] = description.into();
+        }
+        rewrite(&mut reference, self);
+        reference
+    }
+}
+
 /// The definitions of these kinds, of their lists and of everything below them, by name.
 pub fn openapi_definitions<'a>(
     kinds: impl IntoIterator<Item = &'a BuiltinKind>,

@@ -14,16 +14,29 @@ pub enum Child {
     /// Belongs to one parent.
     Own(Arc<Schema>),
     /// A named definition. It is filled in before the tree that holds it is handed out, which is what lets it hold itself.
-    Shared(Arc<OnceLock<Schema>>),
+    Shared(Definition),
 }
+
+/// The place of a definition, filled in once.
+pub(crate) type Definition = Arc<OnceLock<Arc<Schema>>>;
 
 impl Child {
     /// A definition that is filled in later.
-    pub(crate) fn empty() -> (Self, Arc<OnceLock<Schema>>) {
+    pub(crate) fn empty() -> (Self, Definition) {
         let cell = Arc::new(OnceLock::new());
         (Self::Shared(Arc::clone(&cell)), cell)
     }
+
+    /// The schema itself, to be kept.
+    pub(crate) fn schema(&self) -> Arc<Schema> {
+        match self {
+            Self::Own(schema) => Arc::clone(schema),
+            Self::Shared(cell) => Arc::clone(cell.get().expect(FILLED)),
+        }
+    }
 }
+
+const FILLED: &str = "definitions are filled in before a tree is handed out";
 
 impl From<Schema> for Child {
     fn from(schema: Schema) -> Self {
@@ -37,7 +50,7 @@ impl Deref for Child {
     fn deref(&self) -> &Schema {
         match self {
             Self::Own(schema) => schema,
-            Self::Shared(cell) => cell.get().expect("definitions are filled in before a tree is handed out"),
+            Self::Shared(cell) => cell.get().expect(FILLED),
         }
     }
 }

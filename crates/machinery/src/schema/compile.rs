@@ -68,7 +68,6 @@ impl<'a> Compiler<'a> {
         let mut schema = Schema {
             kind,
             nullable: flag("nullable"),
-            description: text("description").map(Into::into),
             properties: self.properties(document, path),
             additional: self.additional(document, path),
             required: texts(document, "required").map(Into::into).collect(),
@@ -247,7 +246,7 @@ fn children(schema: &Schema) -> impl Iterator<Item = &Child> {
         Additional::Schema(child) => Some(child),
         Additional::None | Additional::Any => None,
     };
-    schema.properties.entries.iter().map(|(_, child)| child).chain(additional).chain(&schema.items)
+    schema.properties.children().map(|(_, child)| child).chain(additional).chain(&schema.items)
 }
 
 fn texts<'a>(document: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = &'a str> {

@@ -77,3 +77,46 @@ fn below<'a>(schema: Option<&'a Schema>, name: &str) -> Below<'a> {
         (None, Additional::None) => Below::Unknown,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::schema::compile;
+
+    #[test]
+    fn unknown_fields_go_and_are_named() {
+        let schema = compile(&json!({"type": "object", "properties": {
+            "known": {"type": "object", "properties": {"a": {"type": "string"}}},
+            "list": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}},
+            "map": {"type": "object", "additionalProperties": {"type": "object", "properties": {"a": {"type": "string"}}}},
+            "any": {"type": "object", "additionalProperties": true},
+            "open": {
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                "properties": {"closed": {"type": "object", "properties": {"a": {"type": "string"}}}},
+            },
+            "open_list": {
+                "type": "array", "x-kubernetes-preserve-unknown-fields": true, "items": {"type": "object"},
+            },
+        }}))
+        .unwrap();
+        let mut value = json!({
+            "known": {"a": "1", "b": "2"}, "unknown": {"deep": [1]}, "list": [{"a": "1"}, {"b": "2"}],
+            "map": {"k": {"a": "1", "b": "2"}}, "any": {"scalar": 1, "object": {"b": 1}},
+            "open": {"free": {"b": 1}, "closed": {"a": "1", "b": 1}}, "open_list": [{"b": 1}],
+        });
+        assert_eq!(
+            prune(&mut value, &schema),
+            ["any.object.b", "known.b", "list[1].b", "map.k.b", "open.closed.b", "unknown"]
+        );
+        assert_eq!(
+            value,
+            json!({
+                "known": {"a": "1"}, "list": [{"a": "1"}, {}], "map": {"k": {"a": "1"}},
+                "any": {"scalar": 1, "object": {}}, "open": {"free": {"b": 1}, "closed": {"a": "1"}},
+                "open_list": [{"b": 1}],
+            })
+        );
+    }
+}

@@ -21,14 +21,13 @@ pub(super) fn add_object_fields(schema: &mut Schema) {
 }
 
 fn restricted(standard: &Schema, limits: &Schema) -> Schema {
-    let fields = standard.properties.entries.iter().map(|(name, child)| {
+    let fields = standard.properties.children().map(|(name, child)| {
         let child = limits.properties.child(name).unwrap_or(child);
-        (name.clone(), child.clone())
+        (name.into(), child.clone())
     });
     Schema {
         kind: Kind::Object,
         name: standard.name.clone(),
-        description: standard.description.clone(),
         properties: fields.collect::<Properties>(),
         required: limits.required.clone(),
         ..Schema::default()

@@ -1,0 +1,130 @@
+//! A custom resource's schema for publishing: what its authors wrote, with the fields that they may leave unsaid.
+
+use serde_json::{Map, Value, json};
+
+use super::{CompiledCrd, Version};
+use crate::builtin::OpenApi;
+
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+impl CompiledCrd {
+    /// The name of a version's definition: the group reversed, the version and the kind.
+    pub fn definition_name(&self, version: &Version) -> String {
+        let group: Vec<&str> = self.group.rsplit('.').collect();
+        format!("{}.{}.{}", group.join("."), version.name, self.names.kind)
+    }
+
+    /// The definitions of a version's objects and of lists of them, by name. They refer to definitions of built-in metadata.
+    pub fn openapi_definitions(&self, version: &Version, openapi: OpenApi) -> Map<String, Value> {
+        let name = self.definition_name(version);
+        let mut object = version.document.clone();
+        complete(&mut object, openapi);
+        if openapi == OpenApi::V2 {
+            simplify(&mut object);
+        }
+        let list = list(&name, &self.names.list_kind, openapi);
+        let mark = |mut document: Value, kind: &str| {
+            if let Some(document) = document.as_object_mut() {
+                let kind = json!([{"group": self.group, "version": version.name, "kind": kind}]);
+                document.insert("x-kubernetes-group-version-kind".to_owned(), kind);
+            }
+            document
+        };
+        Map::from_iter([
+            (format!("{name}List"), mark(list, &self.names.list_kind)),
+            (name, mark(object, &self.names.kind)),
+        ])
+    }
+}
+
+fn complete(object: &mut Value, openapi: OpenApi) {
+    let Some(object) = object.as_object_mut() else { return };
+    let properties = object.entry("properties").or_insert_with(|| json!({}));
+    let Some(properties) = properties.as_object_mut() else { return };
+    let text = |description: &str| json!({"type": "string", "description": description});
+    properties.insert("apiVersion".to_owned(), text("The version of the schema that this object has."));
+    properties.insert("kind".to_owned(), text("The kind of this object."));
+    properties.insert("metadata".to_owned(), openapi.reference(OBJECT_META, "Standard object's metadata."));
+}
+
+/// Swagger 2 knows neither conditions nor nulls, and where anything may stand it has no type.
+fn simplify(schema: &mut Value) {
+    const UNKNOWN: [&str; 6] = ["allOf", "anyOf", "oneOf", "not", "nullable", "default"];
+    let Some(schema) = schema.as_object_mut() else { return };
+    for keyword in UNKNOWN {
+        schema.remove(keyword);
+    }
+    if schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true)) {
+        for keyword in ["type", "items", "properties"] {
+            schema.remove(keyword);
+        }
+    }
+    for keyword in ["items", "additionalProperties"] {
+        if let Some(below) = schema.get_mut(keyword) {
+            simplify(below);
+        }
+    }
+    for (_, property) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+        simplify(property);
+    }
+}
+
+fn list(name: &str, kind: &str, openapi: OpenApi) -> Value {
+    let text = |description: &str| json!({"type": "string", "description": description});
+    json!({
+        "description": format!("{kind} is a list of objects."),
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": text("The version of the schema that this object has."),
+            "kind": text("The kind of this object."),
+            "items": {
+                "description": "The objects of the list.",
+                "type": "array",
+                "items": openapi.reference(name, ""),
+            },
+            "metadata": openapi.reference("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta", "Standard metadata of lists."),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crd;
+
+    #[test]
+    fn definitions_say_what_schemas_leave_unsaid() {
+        let mut definition = json!({
+            "metadata": {"name": "widgets.example.com"},
+            "spec": {
+                "group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                    "type": "object", "description": "A widget.",
+                    "properties": {"spec": {"type": "object", "properties": {
+                        "size": {"type": "integer", "nullable": true, "description": "How big it is."},
+                        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+                    }}},
+                }}}],
+            },
+        });
+        crd::default(&mut definition);
+        let crd = crd::compile(&definition).unwrap();
+        let three = crd.openapi_definitions(crd.storage(), OpenApi::V3);
+        let widget = &three["com.example.v1.Widget"];
+        assert_eq!(widget["x-kubernetes-group-version-kind"][0]["kind"], "Widget");
+        assert_eq!(
+            widget["properties"]["metadata"]["allOf"][0]["$ref"],
+            "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+        );
+        assert_eq!(widget["properties"]["spec"]["properties"]["size"]["nullable"], true);
+        assert_eq!(
+            three["com.example.v1.WidgetList"]["properties"]["items"]["items"],
+            json!({"$ref": "#/components/schemas/com.example.v1.Widget"})
+        );
+        let two = crd.openapi_definitions(crd.storage(), OpenApi::V2);
+        let spec = &two["com.example.v1.Widget"]["properties"]["spec"]["properties"];
+        assert_eq!(spec["size"], json!({"type": "integer", "description": "How big it is."}));
+        assert_eq!(spec["free"], json!({"x-kubernetes-preserve-unknown-fields": true}));
+    }
+}
