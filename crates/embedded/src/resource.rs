@@ -1,0 +1,189 @@
+//! What kinds of objects the cluster serves: the built-in ones and those that CRDs add.
+//!
+//! `builtin` is the table of facts, `registry` the set in force; everything else asks a [`Resource`].
+
+mod builtin;
+mod registry;
+
+use std::sync::Arc;
+
+use maar_machinery::crd::CompiledVersion;
+use maar_machinery::fields::Type;
+use maar_machinery::schema::Schema;
+use serde_json::Value;
+
+pub(crate) use builtin::{Builtin, builtins};
+pub(crate) use registry::Registry;
+
+/// A part of an object with a path of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subresource {
+    /// The observed state.
+    Status,
+    /// The replica count.
+    Scale,
+    /// Placing a Pod on a node.
+    Binding,
+    /// Deleting a Pod if its disruption budget allows.
+    Eviction,
+    /// A container's output.
+    Log,
+    /// A command in a container.
+    Exec,
+    /// A container's own terminal.
+    Attach,
+    /// A connection to a Pod's port.
+    PortForward,
+    /// HTTP to a Pod, Service or Node.
+    Proxy,
+    /// A token for a service account.
+    Token,
+    /// The decision on a certificate request.
+    Approval,
+    /// Debug containers added to a running Pod.
+    EphemeralContainers,
+    /// In-place resource changes of a Pod.
+    Resize,
+    /// The end of a namespace.
+    Finalize,
+}
+
+impl Subresource {
+    /// Its name in paths.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Scale => "scale",
+            Self::Binding => "binding",
+            Self::Eviction => "eviction",
+            Self::Log => "log",
+            Self::Exec => "exec",
+            Self::Attach => "attach",
+            Self::PortForward => "portforward",
+            Self::Proxy => "proxy",
+            Self::Token => "token",
+            Self::Approval => "approval",
+            Self::EphemeralContainers => "ephemeralcontainers",
+            Self::Resize => "resize",
+            Self::Finalize => "finalize",
+        }
+    }
+}
+
+/// Where a resource's rules come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    Builtin(&'static Builtin),
+    Custom(Arc<CompiledVersion>),
+}
+
+/// One served version of one kind.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    /// API group, empty for core.
+    pub group: String,
+    /// API version within the group.
+    pub version: String,
+    /// The kind of its objects.
+    pub kind: String,
+    /// The kind of its lists.
+    pub list_kind: String,
+    /// The name in paths.
+    pub plural: String,
+    /// The name for one.
+    pub singular: String,
+    /// Abbreviations for the command line.
+    pub short_names: Vec<String>,
+    /// Groups of kinds, such as `all`.
+    pub categories: Vec<String>,
+    /// Whether objects live in namespaces.
+    pub namespaced: bool,
+    /// The parts with paths of their own.
+    pub subresources: Vec<Subresource>,
+    /// The table of the store; versions of one kind share it.
+    pub table: Arc<str>,
+    /// The apiVersion objects are stored as.
+    pub storage_api_version: String,
+    /// The selectable fields besides `metadata.name` and `metadata.namespace`.
+    pub field_paths: Vec<String>,
+    pub(crate) origin: Origin,
+}
+
+impl Resource {
+    /// `group/version`, or `version` for core.
+    pub fn api_version(&self) -> String {
+        api_version(&self.group, &self.version)
+    }
+
+    /// `plural.group`, as messages name it.
+    pub fn qualified(&self) -> String {
+        qualified(&self.plural, &self.group)
+    }
+
+    pub(crate) fn has(&self, subresource: Subresource) -> bool {
+        self.subresources.contains(&subresource)
+    }
+
+    pub(crate) fn is_custom(&self) -> bool {
+        matches!(self.origin, Origin::Custom(_))
+    }
+
+    /// Whether this is the built-in resource of that table.
+    pub(crate) fn is(&self, table: &str) -> bool {
+        !self.is_custom() && &*self.table == table
+    }
+
+    /// The schema objects are checked against; none means any JSON is accepted.
+    pub(crate) fn schema(&self) -> Option<Arc<Schema>> {
+        match &self.origin {
+            Origin::Builtin(_) => {
+                maar_machinery::builtin::schema(&self.group, &self.version, &self.kind)
+            }
+            Origin::Custom(version) => version.schema.clone(),
+        }
+    }
+
+    /// How objects merge under strategic merge and apply.
+    pub(crate) fn merge_type(&self) -> Arc<Type> {
+        let found = match &self.origin {
+            Origin::Builtin(_) => {
+                maar_machinery::builtin::merge_type(&self.group, &self.version, &self.kind)
+            }
+            Origin::Custom(version) => version.merge_type.clone(),
+        };
+        found.unwrap_or_else(Type::untyped)
+    }
+
+    /// The values of the selectable fields of an object.
+    pub(crate) fn fields_of(&self, object: &Value) -> Vec<Box<str>> {
+        self.field_paths.iter().map(|path| field_text(object, path)).collect()
+    }
+}
+
+/// `group/version`, or `version` for core.
+pub(crate) fn api_version(group: &str, version: &str) -> String {
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+}
+
+fn qualified(plural: &str, group: &str) -> String {
+    if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
+}
+
+/// A field as selectors compare it: as text, empty when absent.
+fn field_text(object: &Value, path: &str) -> Box<str> {
+    let mut value = object;
+    for segment in path.trim_start_matches('.').split('.') {
+        match value.get(segment) {
+            Some(next) => value = next,
+            // Booleans and counts are never absent to a selector: they are false and zero.
+            None if segment == "hostNetwork" || segment == "unschedulable" => return "false".into(),
+            None if segment == "replicas" || segment == "successful" => return "0".into(),
+            None => return "".into(),
+        }
+    }
+    match value {
+        Value::String(text) => text.as_str().into(),
+        Value::Bool(_) | Value::Number(_) => value.to_string().into(),
+        _ => "".into(),
+    }
+}

@@ -1,0 +1,203 @@
+//! Answers that say no: the `Status` object of every refused or failed request.
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use maar_machinery::error::FieldError;
+use serde_json::{Value, json};
+
+use crate::resource::Resource;
+
+/// A refusal: HTTP code, machine-readable reason, message and details, as Kubernetes words them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApiError {
+    /// The HTTP status code.
+    pub code: u16,
+    /// `Status.reason`.
+    pub reason: &'static str,
+    /// `Status.message`.
+    pub message: String,
+    /// `Status.details`.
+    pub details: Option<Value>,
+}
+
+impl std::fmt::Display for ApiError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+impl ApiError {
+    /// An error without details.
+    pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { code, reason, message: message.into(), details: None }
+    }
+
+    fn about(mut self, resource: &Resource, name: &str) -> Self {
+        self.details = Some(json!({"name": name, "group": resource.group, "kind": resource.plural}));
+        self
+    }
+
+    /// 400: the request itself is malformed.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    /// 401: who is asking is not known.
+    pub fn unauthorized() -> Self {
+        Self::new(401, "Unauthorized", "Unauthorized")
+    }
+
+    /// 403: known, and not allowed.
+    pub fn forbidden(resource: &Resource, name: &str, why: impl std::fmt::Display) -> Self {
+        let subject = if name.is_empty() {
+            resource.qualified()
+        } else {
+            format!("{} {name:?}", resource.qualified())
+        };
+        Self::new(403, "Forbidden", format!("{subject} is forbidden: {why}")).about(resource, name)
+    }
+
+    /// 404: no such object.
+    pub fn not_found(resource: &Resource, name: &str) -> Self {
+        Self::new(404, "NotFound", format!("{} {name:?} not found", resource.qualified()))
+            .about(resource, name)
+    }
+
+    /// 404: no such path.
+    pub fn no_such_path() -> Self {
+        let mut error = Self::new(404, "NotFound", "the server could not find the requested resource");
+        error.details = Some(json!({}));
+        error
+    }
+
+    /// 405: the resource exists, the verb does not apply to it.
+    pub fn method_not_allowed(what: impl std::fmt::Display) -> Self {
+        Self::new(
+            405,
+            "MethodNotAllowed",
+            format!("the server does not allow this method on the requested resource: {what}"),
+        )
+    }
+
+    /// 409: create found the name taken.
+    pub fn already_exists(resource: &Resource, name: &str) -> Self {
+        Self::new(409, "AlreadyExists", format!("{} {name:?} already exists", resource.qualified()))
+            .about(resource, name)
+    }
+
+    /// 409: the object is not as the request expects it.
+    pub fn conflict(resource: &Resource, name: &str, why: impl std::fmt::Display) -> Self {
+        Self::new(
+            409,
+            "Conflict",
+            format!("Operation cannot be fulfilled on {} {name:?}: {why}", resource.qualified()),
+        )
+        .about(resource, name)
+    }
+
+    /// 409: somebody else changed the object since it was read.
+    pub fn modified(resource: &Resource, name: &str) -> Self {
+        Self::conflict(
+            resource,
+            name,
+            "the object has been modified; please apply your changes to the latest version and try again",
+        )
+    }
+
+    /// 410: the revision asked for is no longer kept.
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::new(410, "Expired", message)
+    }
+
+    /// 415: a body of an unsupported kind.
+    pub fn unsupported_media_type(message: impl Into<String>) -> Self {
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// 422: the object was understood and is not valid.
+    pub fn invalid(resource: &Resource, name: &str, errors: &[FieldError]) -> Self {
+        let kind = if resource.group.is_empty() {
+            resource.kind.clone()
+        } else {
+            format!("{}.{}", resource.kind, resource.group)
+        };
+        let mut texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        texts.dedup();
+        let list = if texts.len() == 1 { texts.remove(0) } else { format!("[{}]", texts.join(", ")) };
+        let causes: Vec<Value> = errors.iter().map(FieldError::cause).collect();
+        let mut error = Self::new(422, "Invalid", format!("{kind} {name:?} is invalid: {list}"));
+        error.details =
+            Some(json!({"name": name, "group": resource.group, "kind": resource.kind, "causes": causes}));
+        error
+    }
+
+    /// 429: slow down.
+    pub fn too_many_requests(message: impl Into<String>, retry_seconds: u32) -> Self {
+        let mut error = Self::new(429, "TooManyRequests", message);
+        error.details = Some(json!({"retryAfterSeconds": retry_seconds}));
+        error
+    }
+
+    /// 500: something broke here.
+    pub fn internal(message: impl std::fmt::Display) -> Self {
+        Self::new(500, "InternalError", format!("Internal error occurred: {message}"))
+    }
+
+    /// 501: understood, and not something the embedded cluster does.
+    pub fn not_implemented(what: impl std::fmt::Display) -> Self {
+        Self::new(501, "NotImplemented", format!("the embedded cluster does not support {what}"))
+    }
+
+    /// 503: try again later.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(503, "ServiceUnavailable", message)
+    }
+
+    /// Whether this is a lost race that a retry can win.
+    pub fn is_conflict(&self) -> bool {
+        self.reason == "Conflict"
+    }
+
+    /// Whether the object is simply not there.
+    pub fn is_not_found(&self) -> bool {
+        self.reason == "NotFound"
+    }
+
+    /// Whether the object is there already.
+    pub fn is_already_exists(&self) -> bool {
+        self.reason == "AlreadyExists"
+    }
+
+    /// The `Status` object.
+    pub fn status(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            "code": self.code,
+        });
+        if let Some(details) = &self.details {
+            status["details"] = details.clone();
+        }
+        status
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.status().to_string()));
+        *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let retry = self.details.as_ref().and_then(|details| details["retryAfterSeconds"].as_u64());
+        if let Some(seconds) = retry {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}

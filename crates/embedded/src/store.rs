@@ -1,0 +1,401 @@
+//! The versioned store: one revision counter, one table per resource, a log per table.
+//!
+//! Objects are kept as the JSON bytes they are served as, with the few facts that lists, watches and garbage
+//! collection ask for beside them. A list is a walk and a concatenation; a watch is a position in a log.
+//! Older revisions are not kept: they are rebuilt from the current rows and the log, as far as the log reaches.
+//!
+//! Start reading at [`Store::commit`]: every change of the cluster passes through it.
+
+mod disk;
+mod entry;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde_json::Value;
+use tokio::sync::watch;
+
+pub(crate) use disk::DiskError;
+pub use entry::{Entry, Meta, Owner};
+pub(crate) use entry::{Draft, decode};
+pub use table::Event;
+use table::Table;
+
+/// How many events a table remembers for watches that fall behind.
+const DEFAULT_HISTORY: usize = 16_384;
+
+/// Where an object lives: its table and `namespace/name` (or `name`) within it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The table, `plural` or `plural.group`.
+    pub table: Arc<str>,
+    /// `namespace/name`, or `name` for cluster-scoped objects.
+    pub row: Arc<str>,
+}
+
+impl Key {
+    /// The key of an object; an empty namespace means cluster-scoped.
+    pub fn new(table: &Arc<str>, namespace: &str, name: &str) -> Self {
+        Self { table: Arc::clone(table), row: row(namespace, name).into() }
+    }
+
+    /// The namespace, empty for cluster-scoped objects.
+    pub fn namespace(&self) -> &str {
+        self.row.split_once('/').map_or("", |(namespace, _)| namespace)
+    }
+
+    /// The object's name.
+    pub fn name(&self) -> &str {
+        self.row.split_once('/').map_or(&*self.row, |(_, name)| name)
+    }
+}
+
+fn row(namespace: &str, name: &str) -> String {
+    if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
+}
+
+/// What must be true of a row for an operation to take effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expect {
+    Absent,
+    Revision(u64),
+}
+
+/// One change; a transaction is a list of them that all take effect or none does.
+#[derive(Debug)]
+pub(crate) enum Operation {
+    Put { key: Key, draft: Draft, expect: Expect },
+    Delete { key: Key, expect: Expect },
+}
+
+/// The row whose expectation did not hold.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommitError {
+    #[error("{0:?} is not at the expected revision")]
+    Stale(Key),
+    #[error("writing to disk: {0}")]
+    Disk(#[from] DiskError),
+}
+
+/// Why an old revision cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RevisionError {
+    /// The log no longer reaches back to it.
+    #[error("revision {requested} is older than {oldest}, the oldest kept")]
+    Compacted {
+        /// What was asked for.
+        requested: u64,
+        /// The oldest revision that can still be read.
+        oldest: u64,
+    },
+    /// It has not happened yet.
+    #[error("revision {requested} is newer than {current}, the current one")]
+    Future {
+        /// What was asked for.
+        requested: u64,
+        /// The newest revision.
+        current: u64,
+    },
+}
+
+/// A consistent set of rows at one revision.
+#[derive(Debug)]
+pub struct Listing {
+    /// The revision the rows were read at.
+    pub revision: u64,
+    /// The rows in key order.
+    pub rows: Vec<Arc<Entry>>,
+}
+
+/// See the module documentation.
+#[derive(Debug)]
+pub struct Store {
+    inner: RwLock<Inner>,
+    revision: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    revision: u64,
+    /// Where history began: a store read from disk knows nothing of how it came to be.
+    floor: u64,
+    history: usize,
+    tables: BTreeMap<Arc<str>, Table>,
+    children: HashMap<Box<str>, BTreeSet<Key>>,
+    disk: Option<disk::Disk>,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self::new(DEFAULT_HISTORY)
+    }
+}
+
+impl Store {
+    /// An empty store in memory that remembers `history` events per table.
+    pub fn new(history: usize) -> Self {
+        Self::from_inner(Inner {
+            revision: 1,
+            floor: 0,
+            history,
+            tables: BTreeMap::new(),
+            children: HashMap::new(),
+            disk: None,
+        })
+    }
+
+    /// A store that keeps every acknowledged write in `folder`, starting from what is there.
+    pub(crate) fn open(folder: &Path, history: usize) -> Result<Self, DiskError> {
+        let (disk, loaded) = disk::Disk::open(folder)?;
+        let store = Self::new(history);
+        {
+            let mut inner = store.inner.write();
+            let revision = loaded.revision.max(1);
+            inner.revision = revision;
+            inner.floor = revision;
+            for (key, json, revision, fields) in loaded.into_rows() {
+                let entry = Entry::restore(&json, revision, fields)
+                    .map_err(|source| DiskError::Corrupt { key: key.row.to_string(), source })?;
+                inner.insert_row(&key, Arc::new(entry));
+            }
+            inner.disk = Some(disk);
+            store.revision.send_replace(revision);
+        }
+        Ok(store)
+    }
+
+    fn from_inner(inner: Inner) -> Self {
+        let revision = watch::Sender::new(inner.revision);
+        Self { inner: RwLock::new(inner), revision }
+    }
+
+    /// The newest revision.
+    pub fn revision(&self) -> u64 {
+        self.inner.read().revision
+    }
+
+    /// Follows the newest revision.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.revision.subscribe()
+    }
+
+    /// The current state of one object.
+    pub fn get(&self, key: &Key) -> Option<Arc<Entry>> {
+        self.inner.read().tables.get(&key.table)?.get(&key.row)
+    }
+
+    /// The rows of a table, all of them or those of one namespace.
+    pub fn list(&self, table: &str, namespace: Option<&str>) -> Listing {
+        let inner = self.inner.read();
+        let rows = inner.tables.get(table).map(|table| table.rows(namespace)).unwrap_or_default();
+        Listing { revision: inner.revision, rows }
+    }
+
+    /// The rows as they were at `revision`.
+    pub fn list_at(
+        &self,
+        table: &str,
+        namespace: Option<&str>,
+        revision: u64,
+    ) -> Result<Listing, RevisionError> {
+        let inner = self.inner.read();
+        inner.check_not_future(revision)?;
+        let rows = match inner.tables.get(table) {
+            Some(table) => table.rows_at(namespace, revision)?,
+            None => Vec::new(),
+        };
+        Ok(Listing { revision, rows })
+    }
+
+    /// How many rows a table has.
+    pub fn count(&self, table: &str) -> usize {
+        self.inner.read().tables.get(table).map_or(0, Table::len)
+    }
+
+    /// The events of a table after `revision`, with the revision up to which they are complete.
+    pub fn events_after(&self, table: &str, revision: u64) -> Result<(Vec<Arc<Event>>, u64), RevisionError> {
+        let inner = self.inner.read();
+        let events = match inner.tables.get(table) {
+            Some(table) => table.events_after(revision)?,
+            None if revision < inner.floor => {
+                return Err(RevisionError::Compacted { requested: revision, oldest: inner.floor });
+            }
+            None => Vec::new(),
+        };
+        Ok((events, inner.revision))
+    }
+
+    /// The objects that name `uid` as an owner.
+    pub fn children(&self, uid: &str) -> Vec<Key> {
+        self.inner.read().children.get(uid).map(|keys| keys.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Forgets the history of a table, so that older watches get 410 Gone.
+    pub fn compact(&self, table: &str) {
+        let mut inner = self.inner.write();
+        let revision = inner.revision;
+        if let Some(table) = inner.tables.get_mut(table) {
+            table.forget_before(revision);
+        }
+    }
+
+    /// Makes all the changes in one step, or none if a row is not as expected.
+    ///
+    /// Answers the entries in the order of the operations: for a delete, the last state of the object at the
+    /// revision that removed it.
+    pub(crate) fn commit(&self, operations: Vec<Operation>) -> Result<Vec<Arc<Entry>>, CommitError> {
+        let mut inner = self.inner.write();
+        inner.check_expectations(&operations)?;
+        let mut entries = Vec::with_capacity(operations.len());
+        let mut changes = Vec::with_capacity(operations.len());
+        let mut revision = inner.revision;
+        for operation in operations {
+            revision += 1;
+            let change = inner.prepare(operation, revision);
+            entries.push(Arc::clone(&change.entry));
+            changes.push(change);
+        }
+        if let Some(disk) = &mut inner.disk {
+            disk.append(&changes)?;
+        }
+        for change in changes {
+            inner.take_effect(change);
+        }
+        inner.revision = revision;
+        inner.rotate_disk();
+        // Inside the lock, so that followers never see the counter go backwards.
+        self.revision.send_replace(revision);
+        Ok(entries)
+    }
+
+    /// A hash of every row and the revision: equal histories have equal fingerprints.
+    pub fn fingerprint(&self) -> String {
+        use sha2::{Digest, Sha256};
+        let inner = self.inner.read();
+        let mut hash = Sha256::new();
+        hash.update(inner.revision.to_be_bytes());
+        for (name, table) in &inner.tables {
+            hash.update(name.as_bytes());
+            for entry in table.rows(None) {
+                hash.update(&entry.json);
+            }
+        }
+        format!("{:x}", hash.finalize())
+    }
+}
+
+/// A change that has its revision but is not visible yet.
+#[derive(Debug)]
+struct Change {
+    key: Key,
+    entry: Arc<Entry>,
+    previous: Option<Arc<Entry>>,
+    deleted: bool,
+}
+
+impl Inner {
+    fn check_not_future(&self, requested: u64) -> Result<(), RevisionError> {
+        let current = self.revision;
+        if requested > current { Err(RevisionError::Future { requested, current }) } else { Ok(()) }
+    }
+
+    fn current(&self, key: &Key) -> Option<Arc<Entry>> {
+        self.tables.get(&key.table)?.get(&key.row)
+    }
+
+    fn check_expectations(&self, operations: &[Operation]) -> Result<(), CommitError> {
+        for operation in operations {
+            let (Operation::Put { key, expect, .. } | Operation::Delete { key, expect }) = operation;
+            let holds = match (self.current(key), expect) {
+                (None, Expect::Absent) => true,
+                (Some(entry), Expect::Revision(revision)) => entry.revision == *revision,
+                _ => false,
+            };
+            if !holds {
+                return Err(CommitError::Stale(key.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, operation: Operation, revision: u64) -> Change {
+        match operation {
+            Operation::Put { key, draft, .. } => {
+                let previous = self.current(&key);
+                Change { key, entry: Arc::new(draft.finish(revision)), previous, deleted: false }
+            }
+            Operation::Delete { key, .. } => {
+                let previous = self.current(&key).expect("expectations of this transaction were checked");
+                Change {
+                    key,
+                    entry: Arc::new(previous.at_revision(revision)),
+                    previous: Some(previous),
+                    deleted: true,
+                }
+            }
+        }
+    }
+
+    fn take_effect(&mut self, change: Change) {
+        let Change { key, entry, previous, deleted } = change;
+        if let Some(previous) = &previous {
+            self.unlink_children(&key, previous);
+        }
+        if !deleted {
+            self.link_children(&key, &entry);
+        }
+        self.table_mut(&key.table).record(&key.row, Event { entry, previous, deleted });
+    }
+
+    fn insert_row(&mut self, key: &Key, entry: Arc<Entry>) {
+        self.link_children(key, &entry);
+        self.table_mut(&key.table).insert(&key.row, entry);
+    }
+
+    fn table_mut(&mut self, name: &Arc<str>) -> &mut Table {
+        let (history, floor) = (self.history, self.floor);
+        self.tables.entry(Arc::clone(name)).or_insert_with(|| Table::new(history, floor))
+    }
+
+    fn link_children(&mut self, key: &Key, entry: &Entry) {
+        for owner in &entry.meta.owners {
+            self.children.entry(owner.uid.clone()).or_default().insert(key.clone());
+        }
+    }
+
+    fn unlink_children(&mut self, key: &Key, entry: &Entry) {
+        for owner in &entry.meta.owners {
+            if let Some(keys) = self.children.get_mut(&owner.uid) {
+                keys.remove(key);
+                if keys.is_empty() {
+                    self.children.remove(&owner.uid);
+                }
+            }
+        }
+    }
+
+    fn rotate_disk(&mut self) {
+        let Some(mut disk) = self.disk.take() else { return };
+        if disk.wants_snapshot() {
+            let rows = self.tables.iter().flat_map(|(name, table)| {
+                table.rows_with_keys().map(move |(row, entry)| (Arc::clone(name), row, entry))
+            });
+            if let Err(error) = disk.snapshot(self.revision, rows) {
+                // The log is still whole, so nothing is lost: it only stays longer than it should.
+                tracing::warn!(%error, "the snapshot of the data folder failed; it is tried again later");
+            }
+        }
+        self.disk = Some(disk);
+    }
+}
+
+/// A convenience for callers that hold a `Value`.
+pub(crate) fn put(key: Key, value: &Value, fields: Vec<Box<str>>, expect: Expect) -> Operation {
+    Operation::Put { key, draft: Draft::new(value, fields), expect }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! The rows of one resource and the log of what happened to them.
+
+use std::collections::btree_map::Range;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::{Entry, RevisionError};
+
+/// One change of one object.
+#[derive(Debug)]
+pub struct Event {
+    /// The object after the change; for a deletion its last state, at the revision that removed it.
+    pub entry: Arc<Entry>,
+    /// The object before the change.
+    pub previous: Option<Arc<Entry>>,
+    /// Whether the change removed it.
+    pub deleted: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Table {
+    rows: BTreeMap<Arc<str>, Arc<Entry>>,
+    log: VecDeque<(Arc<str>, Arc<Event>)>,
+    history: usize,
+    /// Events up to and including this revision are no longer in the log.
+    compacted: u64,
+}
+
+impl Table {
+    /// An empty table whose history is complete from `floor` on.
+    pub(super) fn new(history: usize, floor: u64) -> Self {
+        Self { rows: BTreeMap::new(), log: VecDeque::new(), history, compacted: floor }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn get(&self, row: &str) -> Option<Arc<Entry>> {
+        self.rows.get(row).cloned()
+    }
+
+    pub(super) fn insert(&mut self, row: &Arc<str>, entry: Arc<Entry>) {
+        self.rows.insert(Arc::clone(row), entry);
+    }
+
+    pub(super) fn rows_with_keys(&self) -> impl Iterator<Item = (Arc<str>, Arc<Entry>)> + '_ {
+        self.rows.iter().map(|(row, entry)| (Arc::clone(row), Arc::clone(entry)))
+    }
+
+    pub(super) fn rows(&self, namespace: Option<&str>) -> Vec<Arc<Entry>> {
+        self.range(namespace).map(|(_, entry)| Arc::clone(entry)).collect()
+    }
+
+    /// Rows are in byte order of `namespace/name`, so a namespace is the run from `namespace/` to `namespace0`
+    /// (`0` follows `/`).
+    fn range(&self, namespace: Option<&str>) -> Range<'_, Arc<str>, Arc<Entry>> {
+        match namespace {
+            None => self.rows.range::<str, _>((Bound::Unbounded, Bound::Unbounded)),
+            Some(namespace) => {
+                let (from, to) = (format!("{namespace}/"), format!("{namespace}0"));
+                self.rows.range::<str, _>((Bound::Included(&*from), Bound::Excluded(&*to)))
+            }
+        }
+    }
+
+    pub(super) fn rows_at(
+        &self,
+        namespace: Option<&str>,
+        revision: u64,
+    ) -> Result<Vec<Arc<Entry>>, RevisionError> {
+        self.check_kept(revision)?;
+        let prefix = namespace.map(|namespace| format!("{namespace}/"));
+        // What each row was before its first change after `revision`.
+        let mut undone: BTreeMap<&str, Option<&Arc<Entry>>> = BTreeMap::new();
+        for (row, event) in self.log.iter().rev() {
+            if event.entry.revision <= revision {
+                break;
+            }
+            if prefix.as_ref().is_none_or(|prefix| row.starts_with(prefix.as_str())) {
+                undone.insert(row, event.previous.as_ref());
+            }
+        }
+        if undone.is_empty() {
+            return Ok(self.rows(namespace));
+        }
+        let current: BTreeMap<&str, &Arc<Entry>> =
+            self.range(namespace).map(|(row, entry)| (&**row, entry)).collect();
+        let keys: BTreeSet<&str> = current.keys().chain(undone.keys()).copied().collect();
+        let at = |row: &str| undone.get(row).copied().unwrap_or_else(|| current.get(row).copied());
+        Ok(keys.into_iter().filter_map(at).cloned().collect())
+    }
+
+    pub(super) fn record(&mut self, row: &Arc<str>, event: Event) {
+        if event.deleted {
+            self.rows.remove(row);
+        } else {
+            self.rows.insert(Arc::clone(row), Arc::clone(&event.entry));
+        }
+        self.log.push_back((Arc::clone(row), Arc::new(event)));
+        while self.log.len() > self.history {
+            if let Some((_, event)) = self.log.pop_front() {
+                self.compacted = event.entry.revision;
+            }
+        }
+    }
+
+    pub(super) fn forget_before(&mut self, revision: u64) {
+        self.log.clear();
+        self.compacted = revision;
+    }
+
+    pub(super) fn events_after(&self, revision: u64) -> Result<Vec<Arc<Event>>, RevisionError> {
+        self.check_kept(revision)?;
+        let from = self.log.partition_point(|(_, event)| event.entry.revision <= revision);
+        Ok(self.log.range(from..).map(|(_, event)| Arc::clone(event)).collect())
+    }
+
+    fn check_kept(&self, requested: u64) -> Result<(), RevisionError> {
+        let oldest = self.compacted;
+        if requested < oldest { Err(RevisionError::Compacted { requested, oldest }) } else { Ok(()) }
+    }
+}
