@@ -1,12 +1,92 @@
 //! What is particular about each built-in kind: defaults, what a client may not set, what may not change.
 //!
 //! The verbs call these hooks in this order: `default`, `prepare_create` or `prepare_update`, `validate`,
-//! `validate_update`. All are pure.
+//! `validate_update`; for the status, `default`, `prepare_status`, `validate_status`. All are pure.
+//!
+//! One file per kind. What several share: `pod_spec` (Pods and their templates), `metadata` (every kind), and the
+//! small tools `value` (reading and filling JSON), `name` (syntax of names), `selector`, `resources` (quantities).
+
+mod certificate_signing_request;
+mod config_map;
+mod controller_revision;
+mod cron_job;
+mod csi_driver;
+mod custom_resource_definition;
+mod daemon_set;
+mod deployment;
+mod endpoint_slice;
+mod endpoints;
+mod event;
+mod ingress;
+mod ingress_class;
+mod job;
+mod lease;
+mod limit_range;
+mod namespace;
+mod network_policy;
+mod node;
+mod persistent_volume;
+mod persistent_volume_claim;
+mod pod;
+mod pod_disruption_budget;
+mod pod_spec;
+mod pod_template;
+mod priority_class;
+mod replica_set;
+mod resource_quota;
+mod resources;
+mod role;
+mod role_binding;
+mod secret;
+mod service;
+mod service_account;
+mod stateful_set;
+mod storage_class;
+mod value;
+mod volume_attachment;
+mod webhook_configuration;
 
 use maar_machinery::error::FieldError;
 use serde_json::Value;
 
 use crate::world::World;
+
+pub(crate) use certificate_signing_request::CertificateSigningRequest;
+pub(crate) use config_map::ConfigMap;
+pub(crate) use controller_revision::ControllerRevision;
+pub(crate) use cron_job::CronJob;
+pub(crate) use csi_driver::CsiDriver;
+pub(crate) use custom_resource_definition::CustomResourceDefinition;
+pub(crate) use daemon_set::DaemonSet;
+pub(crate) use deployment::Deployment;
+pub(crate) use endpoint_slice::EndpointSlice;
+pub(crate) use endpoints::Endpoints;
+pub(crate) use event::Event;
+pub(crate) use ingress::Ingress;
+pub(crate) use ingress_class::IngressClass;
+pub(crate) use job::Job;
+pub(crate) use lease::Lease;
+pub(crate) use limit_range::LimitRange;
+pub(crate) use namespace::Namespace;
+pub(crate) use network_policy::NetworkPolicy;
+pub(crate) use node::Node;
+pub(crate) use persistent_volume::PersistentVolume;
+pub(crate) use persistent_volume_claim::PersistentVolumeClaim;
+pub(crate) use pod::Pod;
+pub(crate) use pod_disruption_budget::PodDisruptionBudget;
+pub(crate) use pod_template::PodTemplate;
+pub(crate) use priority_class::PriorityClass;
+pub(crate) use replica_set::ReplicaSet;
+pub(crate) use resource_quota::ResourceQuota;
+pub(crate) use role::Role;
+pub(crate) use role_binding::RoleBinding;
+pub(crate) use secret::Secret;
+pub(crate) use service::Service;
+pub(crate) use service_account::ServiceAccount;
+pub(crate) use stateful_set::StatefulSet;
+pub(crate) use storage_class::StorageClass;
+pub(crate) use volume_attachment::VolumeAttachment;
+pub(crate) use webhook_configuration::WebhookConfiguration;
 
 /// The hooks of a kind; the defaults do nothing.
 pub(crate) trait Strategy: Sync + std::fmt::Debug {
@@ -20,7 +100,12 @@ pub(crate) trait Strategy: Sync + std::fmt::Debug {
     fn prepare_update(&self, _new: &mut Value, _old: &Value) {}
 
     /// Restores what a write to the status may not change, beyond everything outside `status`.
-    fn prepare_status(&self, _new: &mut Value, _old: &Value) {}
+    fn prepare_status(&self, _new: &mut Value, _old: &Value, _world: &World) {}
+
+    /// Whether the change counts as a new generation of what is wanted.
+    fn changes_generation(&self, new: &Value, old: &Value) -> bool {
+        new["spec"] != old["spec"]
+    }
 
     /// What is wrong with the object.
     fn validate(&self, _object: &Value) -> Vec<FieldError> {
@@ -29,6 +114,11 @@ pub(crate) trait Strategy: Sync + std::fmt::Debug {
 
     /// What is wrong with the change.
     fn validate_update(&self, _new: &Value, _old: &Value) -> Vec<FieldError> {
+        Vec::new()
+    }
+
+    /// What is wrong with a change of the status.
+    fn validate_status(&self, _new: &Value, _old: &Value) -> Vec<FieldError> {
         Vec::new()
     }
 }

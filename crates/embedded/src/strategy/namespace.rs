@@ -1,0 +1,53 @@
+//! Namespaces.
+
+use serde_json::{Value, json};
+
+use super::Strategy;
+use super::value::{fill_text, make_child, make_root_child, restore, set_status};
+use crate::world::World;
+
+const NAME_LABEL: &str = "kubernetes.io/metadata.name";
+
+/// The strategy of Namespaces.
+#[derive(Debug)]
+pub(crate) struct Namespace;
+
+impl Strategy for Namespace {
+    fn default(&self, object: &mut Value) {
+        make_root_child(object, "spec");
+        if let Some(status) = make_root_child(object, "status") {
+            fill_text(status, "phase", "Active");
+        }
+        label_with_name(object);
+    }
+
+    fn prepare_create(&self, object: &mut Value, _world: &World) {
+        set_status(object, json!({"phase": "Active"}));
+        // The name may have been generated since the defaults were filled.
+        label_with_name(object);
+        let Some(spec) = make_root_child(object, "spec") else { return };
+        let finalizers = spec.entry("finalizers").or_insert_with(|| json!([]));
+        match finalizers.as_array_mut() {
+            Some(finalizers) if finalizers.iter().any(|finalizer| finalizer == "kubernetes") => {}
+            Some(finalizers) => finalizers.push("kubernetes".into()),
+            None => *finalizers = json!(["kubernetes"]),
+        }
+    }
+
+    fn prepare_update(&self, new: &mut Value, old: &Value) {
+        restore(new, old, "status");
+        if let Some(spec) = new.get_mut("spec") {
+            restore(spec, &old["spec"], "finalizers");
+        }
+    }
+}
+
+fn label_with_name(object: &mut Value) {
+    let name = object["metadata"]["name"].clone();
+    if name.is_string()
+        && let Some(metadata) = make_root_child(object, "metadata")
+        && let Some(labels) = make_child(metadata, "labels")
+    {
+        labels.insert(NAME_LABEL.to_owned(), name);
+    }
+}

@@ -1,0 +1,83 @@
+//! Pods.
+
+mod prepare;
+mod quality;
+
+use serde_json::{Value, json};
+
+use super::value::{Object, child, fill, flag, items_mut, make_root_child, restore, set_status, text};
+use super::{Strategy, pod_spec};
+use crate::world::World;
+
+/// The strategy of Pods.
+#[derive(Debug)]
+pub(crate) struct Pod;
+
+impl Strategy for Pod {
+    fn default(&self, object: &mut Value) {
+        let Some(spec) = make_root_child(object, "spec") else { return };
+        pod_spec::default_pod_spec(spec);
+        for list in ["containers", "initContainers"] {
+            for container in items_mut(spec, list) {
+                requests_from_limits(container);
+            }
+        }
+        prepare::default_pod_level_resources(spec);
+        fill(spec, "enableServiceLinks", true);
+        if spec.get("hostNetwork").is_some_and(flag) {
+            default_host_ports(spec);
+        }
+    }
+
+    fn prepare_create(&self, object: &mut Value, _world: &World) {
+        let mut status = json!({"phase": "Pending", "qosClass": quality::class(&object["spec"])});
+        if let Some(condition) = prepare::gated_condition(&object["spec"]) {
+            status["conditions"] = json!([condition]);
+        }
+        set_status(object, status);
+        prepare::apply_label_keys(object);
+    }
+
+    fn prepare_update(&self, new: &mut Value, old: &Value) {
+        restore(new, old, "status");
+    }
+
+    fn prepare_status(&self, new: &mut Value, old: &Value, _world: &World) {
+        if let Some(metadata) = new.get_mut("metadata") {
+            restore(metadata, &old["metadata"], "ownerReferences");
+        }
+        if text(&new["status"]["qosClass"]).is_empty()
+            && let Some(status) = make_root_child(new, "status")
+        {
+            fill(status, "qosClass", old["status"]["qosClass"].clone());
+            status.retain(|_, value| !value.is_null());
+        }
+    }
+}
+
+/// A limit without a request is a request of the same amount; only in Pods, never in templates.
+fn requests_from_limits(container: &mut Object) {
+    let Some(resources) = child(container, "resources") else { return };
+    let Some(Value::Object(limits)) = resources.get("limits") else { return };
+    let limits = limits.clone();
+    if resources.get("requests").is_none_or(Value::is_null) && !limits.is_empty() {
+        resources.insert("requests".to_owned(), limits.into());
+    } else if let Some(requests) = child(resources, "requests") {
+        for (name, amount) in limits {
+            requests.entry(name).or_insert(amount);
+        }
+    }
+}
+
+/// In the node's network a container's port is the node's port.
+fn default_host_ports(spec: &mut Object) {
+    for list in ["containers", "initContainers"] {
+        for container in items_mut(spec, list) {
+            for port in items_mut(container, "ports") {
+                if let Some(number) = port.get("containerPort").and_then(Value::as_i64) {
+                    super::value::fill_number(port, "hostPort", number);
+                }
+            }
+        }
+    }
+}
