@@ -1,12 +1,18 @@
 //! What is particular about each built-in kind: defaults, what a client may not set, what may not change.
 //!
-//! The verbs call these hooks in this order: `default`, `prepare_create` or `prepare_update`, `validate`,
-//! `validate_update`; for the status, `default`, `prepare_status`, `validate_status`. All are pure.
+//! The verbs call these hooks, all of them pure, in this order:
+//!
+//! - create: `default`, `prepare_create`, [`metadata::validate`], `validate`, `validate_create`;
+//! - update: `default`, `prepare_update`, [`metadata::validate`], [`metadata::validate_update`], `validate`,
+//!   `validate_update`;
+//! - status and approval: `default`, `prepare_status`, [`metadata::validate_update`], `validate_subresource`;
+//! - any other subresource that changes the object: `default`, `validate_subresource`.
 //!
 //! One file per kind. What several share: `pod_spec` (Pods and their templates), `metadata` (every kind), and the
 //! small tools `value` (reading and filling JSON), `name` (syntax of names), `selector`, `resources` (quantities).
 
 mod certificate_signing_request;
+mod check;
 mod config_map;
 mod controller_revision;
 mod cron_job;
@@ -22,6 +28,8 @@ mod ingress_class;
 mod job;
 mod lease;
 mod limit_range;
+pub(crate) mod metadata;
+mod name;
 mod namespace;
 mod network_policy;
 mod node;
@@ -38,6 +46,7 @@ mod resources;
 mod role;
 mod role_binding;
 mod secret;
+mod selector;
 mod service;
 mod service_account;
 mod stateful_set;
@@ -45,10 +54,12 @@ mod storage_class;
 mod value;
 mod volume_attachment;
 mod webhook_configuration;
+mod workload;
 
 use maar_machinery::error::FieldError;
 use serde_json::Value;
 
+use crate::resource::Subresource;
 use crate::world::World;
 
 pub(crate) use certificate_signing_request::CertificateSigningRequest;
@@ -67,6 +78,7 @@ pub(crate) use ingress_class::IngressClass;
 pub(crate) use job::Job;
 pub(crate) use lease::Lease;
 pub(crate) use limit_range::LimitRange;
+pub(crate) use name::NameRule;
 pub(crate) use namespace::Namespace;
 pub(crate) use network_policy::NetworkPolicy;
 pub(crate) use node::Node;
@@ -104,7 +116,18 @@ pub(crate) trait Strategy: Sync + std::fmt::Debug {
 
     /// Whether the change counts as a new generation of what is wanted.
     fn changes_generation(&self, new: &Value, old: &Value) -> bool {
-        new["spec"] != old["spec"]
+        let differs = |one: &Value, other: &Value| {
+            value::entries(one).any(|(field, value)| {
+                !matches!(field, "apiVersion" | "kind" | "metadata" | "status")
+                    && other.get(field) != Some(value)
+            })
+        };
+        differs(new, old) || differs(old, new)
+    }
+
+    /// How objects of the kind may be named.
+    fn name_rule(&self) -> NameRule {
+        NameRule::Subdomain
     }
 
     /// What is wrong with the object.
@@ -112,19 +135,28 @@ pub(crate) trait Strategy: Sync + std::fmt::Debug {
         Vec::new()
     }
 
-    /// What is wrong with the change.
+    /// What is wrong with a new object, besides what `validate` finds.
+    fn validate_create(&self, _object: &Value) -> Vec<FieldError> {
+        Vec::new()
+    }
+
+    /// What is wrong with the change, besides what `validate` finds.
     fn validate_update(&self, _new: &Value, _old: &Value) -> Vec<FieldError> {
         Vec::new()
     }
 
-    /// What is wrong with a change of the status.
-    fn validate_status(&self, _new: &Value, _old: &Value) -> Vec<FieldError> {
+    /// What is wrong with a change through a subresource; nothing else of the object can have changed.
+    fn validate_subresource(&self, _subresource: Subresource, _new: &Value, _old: &Value) -> Vec<FieldError> {
         Vec::new()
     }
 }
 
-/// A kind with nothing particular about it.
+/// A kind with nothing particular about it, as custom ones are.
 #[derive(Debug)]
 pub(crate) struct Plain;
 
-impl Strategy for Plain {}
+impl Strategy for Plain {
+    fn name_rule(&self) -> NameRule {
+        NameRule::Custom
+    }
+}

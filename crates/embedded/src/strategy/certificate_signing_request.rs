@@ -1,10 +1,43 @@
 //! CertificateSigningRequests.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maar_machinery::error::{FieldError, Path};
 use serde_json::{Value, json};
+use x509_parser::pem::parse_x509_pem;
+use x509_parser::prelude::{FromDer, X509CertificationRequest};
 
-use super::Strategy;
-use super::value::{Object, items, items_mut, make_root_child, restore, set_status};
+use super::check::{self, Errors};
+use super::value::{Object, items, items_mut, make_root_child, restore, set_status, text};
+use super::{Strategy, name};
+use crate::resource::Subresource;
 use crate::world::World;
+
+const USAGES: [&str; 23] = [
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+];
 
 /// The strategy of CertificateSigningRequests. Who asks is filled in by whoever knows the caller.
 #[derive(Debug)]
@@ -40,6 +73,51 @@ impl Strategy for CertificateSigningRequest {
         }
         fill_condition_times(new, old, world);
     }
+
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let path = Path::Text("spec");
+        let spec = &object["spec"];
+        if let Some(complaint) = request_complaint(text(&spec["request"])) {
+            errors.push(FieldError::invalid(path.field("request"), spec["request"].clone(), complaint));
+        }
+        let usages = items(&spec["usages"]);
+        let list = path.field("usages");
+        if usages.is_empty() {
+            errors.push(FieldError::required(list, ""));
+        }
+        for (index, usage) in usages.iter().enumerate() {
+            check::one_of(&mut errors, &list.index(index), usage, &USAGES);
+            if usages[..index].contains(usage) {
+                errors.push(FieldError::duplicate(list.index(index), usage.clone()));
+            }
+        }
+        signer(&mut errors, &path.field("signerName"), text(&spec["signerName"]));
+        check::at_least(&mut errors, &path.field("expirationSeconds"), &spec["expirationSeconds"], 600);
+        errors
+    }
+
+    fn validate_subresource(&self, subresource: Subresource, new: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        conditions(&mut errors, items(&new["status"]["conditions"]));
+        for kind in ["Approved", "Denied", "Failed"] {
+            let has = |object: &Value| {
+                items(&object["status"]["conditions"]).iter().any(|other| other["type"] == kind)
+            };
+            if has(old) && !has(new) {
+                let detail = format!("updates may not remove a condition of type {kind:?}");
+                errors.push(FieldError::forbidden("status.conditions", detail));
+            }
+        }
+        let (now, before) = (&new["status"]["certificate"], &old["status"]["certificate"]);
+        if super::value::differs(now, before)
+            && (subresource != Subresource::Status || !text(before).is_empty())
+        {
+            let detail = "updates may not modify existing certificate content";
+            errors.push(FieldError::forbidden("status.certificate", detail));
+        }
+        errors
+    }
 }
 
 /// Says when conditions came and changed, where the client does not.
@@ -61,4 +139,57 @@ fn fill_times(condition: &mut Object, before: &[Value], now: &str) {
     });
     let time = same.map(|old| old["lastTransitionTime"].clone()).filter(Value::is_string);
     condition.insert("lastTransitionTime".to_owned(), time.unwrap_or_else(|| now.into()));
+}
+
+/// What is wrong with a request, which is PEM in base64.
+fn request_complaint(encoded: &str) -> Option<String> {
+    let Ok(bytes) = STANDARD.decode(encoded) else { return Some("must be base64".to_owned()) };
+    let Ok((_, pem)) = parse_x509_pem(&bytes) else {
+        return Some("PEM block type must be CERTIFICATE REQUEST".to_owned());
+    };
+    if pem.label != "CERTIFICATE REQUEST" {
+        return Some("PEM block type must be CERTIFICATE REQUEST".to_owned());
+    }
+    X509CertificationRequest::from_der(&pem.contents).err().map(|error| error.to_string())
+}
+
+/// A domain with at least two labels, and a path: `example.com/clients`.
+fn signer(errors: &mut Errors, path: &Path<'_>, signer: &str) {
+    if signer.is_empty() {
+        errors.push(FieldError::required(path, ""));
+        return;
+    }
+    let Some((domain, rest)) =
+        signer.split_once('/').filter(|(_, rest)| !rest.is_empty() && !rest.contains('/'))
+    else {
+        let detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+        errors.push(FieldError::invalid(path, signer, detail));
+        return;
+    };
+    if !domain.contains('.') {
+        let detail = "should be a domain with at least two segments separated by dots";
+        errors.push(FieldError::invalid(path, signer, detail));
+    }
+    for complaint in name::subdomain(domain).into_iter().chain(name::subdomain(rest)) {
+        errors.push(FieldError::invalid(path, signer, complaint));
+    }
+}
+
+fn conditions(errors: &mut Errors, conditions: &[Value]) {
+    let list = Path::Text("status.conditions");
+    let has = |kind: &str| conditions.iter().any(|condition| condition["type"] == kind);
+    if has("Approved") && has("Denied") {
+        let detail = "Approved and Denied conditions are mutually exclusive";
+        errors.push(FieldError::invalid(list, "Denied", detail));
+    }
+    for (index, condition) in conditions.iter().enumerate() {
+        let path = list.index(index);
+        check::given(errors, &path.field("type"), &condition["type"]);
+        let decided = matches!(text(&condition["type"]), "Approved" | "Denied" | "Failed");
+        let statuses: &[&str] = if decided { &["True"] } else { &["False", "True", "Unknown"] };
+        check::required_one_of(errors, &path.field("status"), &condition["status"], statuses);
+        if conditions[..index].iter().any(|other| other["type"] == condition["type"]) {
+            errors.push(FieldError::duplicate(path.field("type"), condition["type"].clone()));
+        }
+    }
 }

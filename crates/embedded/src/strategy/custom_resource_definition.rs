@@ -1,9 +1,11 @@
 //! CustomResourceDefinitions.
 
+use maar_machinery::crd;
+use maar_machinery::error::FieldError;
 use serde_json::{Value, json};
 
 use super::Strategy;
-use super::value::{Object, child, fill, fill_text, items, make_child, make_root_child, restore, set_status};
+use super::value::{items, make_root_child, restore, set_status};
 use crate::world::World;
 
 /// The strategy of CustomResourceDefinitions.
@@ -12,9 +14,7 @@ pub(crate) struct CustomResourceDefinition;
 
 impl Strategy for CustomResourceDefinition {
     fn default(&self, object: &mut Value) {
-        if let Some(spec) = make_root_child(object, "spec") {
-            default_spec(spec);
-        }
+        crd::default(object);
     }
 
     fn prepare_create(&self, object: &mut Value, _world: &World) {
@@ -29,6 +29,17 @@ impl Strategy for CustomResourceDefinition {
         restore(new, old, "status");
         note_storage_version(new);
     }
+
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        crd::compile(object).err().unwrap_or_default()
+    }
+
+    fn validate_update(&self, new: &Value, old: &Value) -> Vec<FieldError> {
+        let is_established =
+            |condition: &Value| condition["type"] == "Established" && condition["status"] == "True";
+        let established = items(&old["status"]["conditions"]).iter().any(is_established);
+        crd::validate_update(new, old, established)
+    }
 }
 
 /// Remembers every version that objects may have been stored in.
@@ -41,22 +52,5 @@ fn note_storage_version(object: &mut Value) {
         && !stored.contains(&name)
     {
         stored.push(name);
-    }
-}
-
-fn default_spec(spec: &mut Object) {
-    if let Some(names) = make_child(spec, "names") {
-        let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
-        fill_text(names, "singular", &kind.to_lowercase());
-        fill_text(names, "listKind", &format!("{kind}List"));
-    }
-    if let Some(conversion) = make_child(spec, "conversion") {
-        fill_text(conversion, "strategy", "None");
-        if let Some(webhook) = child(conversion, "webhook")
-            && let Some(client) = child(webhook, "clientConfig")
-            && let Some(service) = child(client, "service")
-        {
-            fill(service, "port", 443);
-        }
     }
 }

@@ -1,12 +1,22 @@
 //! Jobs.
 
+mod indexes;
+mod policy;
+mod status;
+mod update;
+mod validate;
+
+use maar_machinery::error::{FieldError, Path};
 use serde_json::{Value, json};
 
 use super::value::{
     Object, child, fill, fill_text, flag, is_set, items_mut, make_child, make_root_child, restore, set_status,
 };
 use super::{Strategy, pod_spec};
+use crate::resource::Subresource;
 use crate::world::World;
+
+pub(super) use validate::validate_spec;
 
 const CONTROLLER_UID: &str = "batch.kubernetes.io/controller-uid";
 const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
@@ -38,6 +48,30 @@ impl Strategy for Job {
 
     fn prepare_update(&self, new: &mut Value, old: &Value) {
         restore(new, old, "status");
+    }
+
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let path = Path::Text("spec");
+        validate::generated_selector(&mut errors, object);
+        validate_spec(&mut errors, &path, &object["spec"]);
+        validate::selector(&mut errors, &path, &object["spec"]);
+        validate::host_names(&mut errors, object);
+        errors
+    }
+
+    fn validate_update(&self, new: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        update::validate(&mut errors, new, old);
+        errors
+    }
+
+    fn validate_subresource(&self, subresource: Subresource, new: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        if subresource == Subresource::Status {
+            status::validate(&mut errors, new, old);
+        }
+        errors
     }
 }
 

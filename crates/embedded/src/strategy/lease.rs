@@ -1,9 +1,10 @@
 //! Leases.
 
+use maar_machinery::error::{FieldError, Path};
 use serde_json::Value;
 
-use super::Strategy;
 use super::value::make_root_child;
+use super::{Strategy, check};
 use crate::world::World;
 
 /// The strategy of Leases.
@@ -21,5 +22,14 @@ impl Strategy for Lease {
             spec.remove("strategy");
             spec.remove("preferredHolder");
         }
+    }
+
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let path = Path::Text("spec");
+        let spec = &object["spec"];
+        check::at_least(&mut errors, &path.field("leaseDurationSeconds"), &spec["leaseDurationSeconds"], 1);
+        check::non_negative(&mut errors, &path.field("leaseTransitions"), &spec["leaseTransitions"]);
+        errors
     }
 }

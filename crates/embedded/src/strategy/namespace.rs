@@ -1,9 +1,11 @@
 //! Namespaces.
 
+use maar_machinery::error::{FieldError, Path};
 use serde_json::{Value, json};
 
-use super::Strategy;
-use super::value::{fill_text, make_child, make_root_child, restore, set_status};
+use super::value::{fill_text, items, make_child, make_root_child, restore, set_status, text};
+use super::{NameRule, Strategy, check, name};
+use crate::resource::Subresource;
 use crate::world::World;
 
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -40,6 +42,27 @@ impl Strategy for Namespace {
             restore(spec, &old["spec"], "finalizers");
         }
     }
+
+    fn name_rule(&self) -> NameRule {
+        NameRule::Label
+    }
+
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let path = Path::Text("spec.finalizers");
+        for (index, finalizer) in items(&object["spec"]["finalizers"]).iter().enumerate() {
+            check::text_follows(&mut errors, &path.index(index), text(finalizer), name::qualified);
+        }
+        errors
+    }
+
+    fn validate_subresource(&self, subresource: Subresource, new: &Value, _old: &Value) -> Vec<FieldError> {
+        match subresource {
+            Subresource::Status => phase(new).into_iter().collect(),
+            Subresource::Finalize => self.validate(new),
+            _ => Vec::new(),
+        }
+    }
 }
 
 fn label_with_name(object: &mut Value) {
@@ -50,4 +73,18 @@ fn label_with_name(object: &mut Value) {
     {
         labels.insert(NAME_LABEL.to_owned(), name);
     }
+}
+
+/// The phase says no more than whether the namespace is being deleted.
+fn phase(object: &Value) -> Option<FieldError> {
+    let (wanted, state) = if object["metadata"]["deletionTimestamp"].is_null() {
+        ("Active", "empty")
+    } else {
+        ("Terminating", "not empty")
+    };
+    let phase = &object["status"]["phase"];
+    (phase != wanted).then(|| {
+        let detail = format!("may only be '{wanted}' if `deletionTimestamp` is {state}");
+        FieldError::invalid("status.Phase", phase.clone(), detail)
+    })
 }

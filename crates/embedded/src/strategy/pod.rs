@@ -2,11 +2,18 @@
 
 mod prepare;
 mod quality;
+mod status;
+mod update;
 
+use maar_machinery::error::{FieldError, Path};
 use serde_json::{Value, json};
 
-use super::value::{Object, child, fill, flag, items_mut, make_root_child, restore, set_status, text};
+use super::check::Errors;
+use super::value::{
+    Object, child, fill, flag, is_set, items, items_mut, make_root_child, restore, set_status, text,
+};
 use super::{Strategy, pod_spec};
+use crate::resource::Subresource;
 use crate::world::World;
 
 /// The strategy of Pods.
@@ -49,8 +56,71 @@ impl Strategy for Pod {
         if text(&new["status"]["qosClass"]).is_empty()
             && let Some(status) = make_root_child(new, "status")
         {
-            fill(status, "qosClass", old["status"]["qosClass"].clone());
+            status.insert("qosClass".to_owned(), old["status"]["qosClass"].clone());
             status.retain(|_, value| !value.is_null());
+        }
+    }
+
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let path = Path::Text("spec");
+        let owner = pod_spec::Owner::Pod(text(&object["metadata"]["name"]));
+        pod_spec::validate(&mut errors, &path, &object["spec"], owner);
+        if !is_set(&object["spec"]["serviceAccountName"]) {
+            tokens_need_account(&mut errors, &path, &object["spec"]);
+        }
+        errors
+    }
+
+    fn validate_create(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let spec = &object["spec"];
+        if is_set(&spec["ephemeralContainers"]) {
+            errors.push(FieldError::forbidden("spec.ephemeralContainers", "cannot be set on create"));
+        }
+        if is_set(&spec["nodeName"]) && is_set(&spec["schedulingGates"]) {
+            let detail = "cannot be set until all schedulingGates have been cleared";
+            errors.push(FieldError::forbidden("spec.nodeName", detail));
+        }
+        errors
+    }
+
+    fn validate_update(&self, new: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        update::validate(&mut errors, &new["spec"], &old["spec"]);
+        errors
+    }
+
+    fn validate_subresource(&self, subresource: Subresource, new: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        match subresource {
+            Subresource::Status => status::validate(&mut errors, new, old),
+            Subresource::EphemeralContainers => {
+                update::validate_ephemeral(&mut errors, &new["spec"], &old["spec"]);
+            }
+            Subresource::Resize => {
+                errors = self.validate(new);
+                update::validate_resize(&mut errors, &new["spec"], &old["spec"]);
+            }
+            _ => {}
+        }
+        errors
+    }
+}
+
+/// Without an account there is nobody a token could be for.
+fn tokens_need_account(errors: &mut Errors, path: &Path<'_>, spec: &Value) {
+    let list = path.field("volumes");
+    for (index, volume) in items(&spec["volumes"]).iter().enumerate() {
+        for (source_index, source) in items(&volume["projected"]["sources"]).iter().enumerate() {
+            if !source["serviceAccountToken"].is_null() {
+                let item = list.index(index);
+                let projected = item.field("projected");
+                let sources = projected.field("sources");
+                let path = sources.index(source_index);
+                let detail = "must not be specified when serviceAccountName is not set";
+                errors.push(FieldError::forbidden(path.field("serviceAccountToken"), detail));
+            }
         }
     }
 }

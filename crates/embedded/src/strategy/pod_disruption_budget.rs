@@ -1,9 +1,11 @@
 //! PodDisruptionBudgets.
 
+use maar_machinery::error::{FieldError, Path};
 use serde_json::{Value, json};
 
-use super::Strategy;
 use super::value::{fill, make_root_child, restore, set_status};
+use super::{Strategy, check, selector, workload};
+use crate::resource::Subresource;
 use crate::world::World;
 
 const COUNTS: [&str; 4] = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
@@ -32,5 +34,28 @@ impl Strategy for PodDisruptionBudget {
 
     fn prepare_update(&self, new: &mut Value, old: &Value) {
         restore(new, old, "status");
+    }
+
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let path = Path::Text("spec");
+        let spec = &object["spec"];
+        if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
+            let detail = "minAvailable and maxUnavailable cannot be both set";
+            errors.push(FieldError::invalid(path, spec.clone(), detail));
+        }
+        for field in ["minAvailable", "maxUnavailable"] {
+            check::count_or_percentage(&mut errors, &path.field(field), &spec[field]);
+            workload::at_most_all(&mut errors, &path.field(field), &spec[field]);
+        }
+        selector::validate(&mut errors, &path.field("selector"), &spec["selector"]);
+        let policies = ["AlwaysAllow", "IfHealthyBudget"];
+        let policy = &spec["unhealthyPodEvictionPolicy"];
+        check::one_of(&mut errors, &path.field("unhealthyPodEvictionPolicy"), policy, &policies);
+        errors
+    }
+
+    fn validate_subresource(&self, _subresource: Subresource, new: &Value, _old: &Value) -> Vec<FieldError> {
+        workload::validate_counts(&new["status"], &COUNTS)
     }
 }

@@ -1,5 +1,6 @@
 //! Templates of Pods, kept as objects of their own.
 
+use maar_machinery::error::{FieldError, Path};
 use serde_json::Value;
 
 use super::{Strategy, pod_spec};
@@ -17,5 +18,11 @@ impl Strategy for PodTemplate {
 
     fn changes_generation(&self, new: &Value, old: &Value) -> bool {
         new["template"] != old["template"]
+    }
+
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        pod_spec::validate_template(&mut errors, &Path::Text("template"), &object["template"]);
+        errors
     }
 }

@@ -1,11 +1,16 @@
 //! Services.
 
+mod allocated;
+mod validate;
+
+use maar_machinery::error::FieldError;
 use serde_json::{Value, json};
 
-use super::Strategy;
 use super::value::{
     Object, child, fill, fill_text, items, items_mut, make_child, make_root_child, restore, set_status, text,
 };
+use super::{NameRule, Strategy, ingress};
+use crate::resource::Subresource;
 use crate::world::World;
 
 const AFFINITY_SECONDS: i64 = 10800;
@@ -36,11 +41,34 @@ impl Strategy for Service {
 
     fn prepare_create(&self, object: &mut Value, _world: &World) {
         set_status(object, json!({"loadBalancer": {}}));
+        allocated::settle_families(object);
     }
 
     fn prepare_update(&self, new: &mut Value, old: &Value) {
         restore(new, old, "status");
-        drop_what_the_type_no_longer_has(new, old);
+        allocated::drop_unused(new, old);
+        allocated::keep(new, old);
+        allocated::settle_families(new);
+    }
+
+    fn name_rule(&self) -> NameRule {
+        NameRule::Label
+    }
+
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        validate::service(&mut errors, object);
+        errors
+    }
+
+    fn validate_update(&self, new: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        validate::update(&mut errors, &new["spec"], &old["spec"]);
+        errors
+    }
+
+    fn validate_subresource(&self, _subresource: Subresource, new: &Value, _old: &Value) -> Vec<FieldError> {
+        ingress::validate_load_balancer(&new["status"]["loadBalancer"])
     }
 }
 
@@ -89,44 +117,7 @@ fn is_external(kind: &str, external_addresses: &[Value]) -> bool {
     matches!(kind, "NodePort" | "LoadBalancer") || (kind == "ClusterIP" && !external_addresses.is_empty())
 }
 
-/// Removes what the server gave the old type and the new one has no use for, unless the client changed it.
-fn drop_what_the_type_no_longer_has(new: &mut Value, old: &Value) {
-    let kinds = (text(&old["spec"]["type"]).to_owned(), text(&new["spec"]["type"]).to_owned());
-    let (old_kind, new_kind) = (kinds.0.as_str(), kinds.1.as_str());
-    if old_kind == new_kind {
-        return;
-    }
-    let mut dropped: Vec<&str> = Vec::new();
-    if new_kind == "ExternalName" {
-        dropped.extend(["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]);
-    }
-    if old_kind == "LoadBalancer" {
-        dropped.extend(["healthCheckNodePort", "allocateLoadBalancerNodePorts", "loadBalancerClass"]);
-    }
-    let external = |object: &Value, kind| is_external(kind, items(&object["spec"]["externalIPs"]));
-    if external(old, old_kind) && !external(new, new_kind) {
-        dropped.push("externalTrafficPolicy");
-    }
-    let node_ports = |object: &Value| -> Vec<Value> {
-        items(&object["spec"]["ports"]).iter().map(|port| port["nodePort"].clone()).collect()
-    };
-    let has_node_ports = |kind| matches!(kind, "NodePort" | "LoadBalancer");
-    let drop_node_ports =
-        has_node_ports(old_kind) && !has_node_ports(new_kind) && node_ports(new) == node_ports(old);
-    let Some(spec) = make_root_child(new, "spec") else { return };
-    for field in dropped {
-        if spec.get(field) == old["spec"].get(field) {
-            spec.remove(field);
-        }
-    }
-    if drop_node_ports {
-        for port in items_mut(spec, "ports") {
-            port.remove("nodePort");
-        }
-    }
-    if new_kind != "LoadBalancer"
-        && let Some(status) = make_root_child(new, "status")
-    {
-        status.insert("loadBalancer".to_owned(), json!({}));
-    }
+/// Whether a Service of that type has a port on every node.
+fn has_node_ports(kind: &str) -> bool {
+    matches!(kind, "NodePort" | "LoadBalancer")
 }

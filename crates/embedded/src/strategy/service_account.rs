@@ -1,9 +1,10 @@
 //! ServiceAccounts.
 
+use maar_machinery::error::{FieldError, Path};
 use serde_json::{Value, json};
 
-use super::Strategy;
 use super::value::items;
+use super::{Strategy, check};
 
 /// The strategy of ServiceAccounts.
 #[derive(Debug)]
@@ -16,5 +17,17 @@ impl Strategy for ServiceAccount {
         let Some(secrets) = object.get_mut("secrets") else { return };
         let names = items(secrets).iter().map(|secret| json!({"name": secret["name"]})).collect::<Vec<_>>();
         *secrets = names.into();
+    }
+
+    fn validate(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        for list in ["secrets", "imagePullSecrets"] {
+            let path = Path::Text(list);
+            for (index, secret) in items(&object[list]).iter().enumerate() {
+                let path = path.index(index);
+                check::given(&mut errors, &path.field("name"), &secret["name"]);
+            }
+        }
+        errors
     }
 }

@@ -1,0 +1,61 @@
+//! Metadata, which every kind has.
+
+use maar_machinery::error::{FieldError, Path};
+use maar_machinery::names::metadata::{self, Scope};
+use serde_json::Value;
+
+use super::check::{self, Errors};
+use super::name::NameRule;
+use super::value::{items, text};
+
+/// The finalizers without a domain that built-in kinds may have.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+/// What is wrong with an object's metadata.
+pub(crate) fn validate(object: &Value, namespaced: bool, rule: NameRule) -> Vec<FieldError> {
+    let scope = if namespaced { Scope::Namespaced } else { Scope::Cluster };
+    let mut errors = metadata::validate(&object["metadata"], scope, rule.rule());
+    if rule != NameRule::Custom {
+        standard_finalizers(&mut errors, items(&object["metadata"]["finalizers"]));
+    }
+    errors
+}
+
+fn standard_finalizers(errors: &mut Errors, finalizers: &[Value]) {
+    let path = Path::Text("metadata.finalizers");
+    for (index, finalizer) in finalizers.iter().map(text).enumerate() {
+        if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
+            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+            errors.push(FieldError::invalid(path.index(index), finalizer, detail));
+        }
+    }
+}
+
+/// What metadata of objects and of templates have in common: labels and annotations.
+pub(super) fn validate_shared(errors: &mut Errors, path: &Path<'_>, metadata: &Value) {
+    check::labels(errors, &path.field("labels"), &metadata["labels"]);
+    if let Some(annotations) = metadata["annotations"].as_object() {
+        metadata::validate_annotations(annotations, &path.field("annotations"), errors);
+    }
+}
+
+/// What is wrong with a change of metadata, besides what [`validate`] finds: an object on its way out takes no new
+/// finalizers.
+pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
+    if old["metadata"]["deletionTimestamp"].is_null() {
+        return Vec::new();
+    }
+    let before = items(&old["metadata"]["finalizers"]);
+    let added: Vec<&str> = items(&new["metadata"]["finalizers"])
+        .iter()
+        .filter(|finalizer| !before.contains(finalizer))
+        .map(text)
+        .collect();
+    if added.is_empty() {
+        return Vec::new();
+    }
+    let detail = format!(
+        "no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"
+    );
+    vec![FieldError::forbidden("metadata.finalizers", detail)]
+}
