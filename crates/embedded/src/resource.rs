@@ -4,16 +4,19 @@
 
 mod builtin;
 mod registry;
+mod transient;
 
 use std::sync::Arc;
 
-use maar_machinery::crd::CompiledVersion;
+use maar_machinery::builtin::{self as builtin_types, DecodeError};
+use maar_machinery::crd::Version;
 use maar_machinery::fields::Type;
 use maar_machinery::schema::Schema;
 use serde_json::Value;
 
 pub(crate) use builtin::{Builtin, builtins};
 pub(crate) use registry::Registry;
+pub(crate) use transient::{TRANSIENTS, Transient, transient};
 
 /// A part of an object with a path of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,10 +43,6 @@ pub enum Subresource {
     Token,
     /// The decision on a certificate request.
     Approval,
-    /// Debug containers added to a running Pod.
-    EphemeralContainers,
-    /// In-place resource changes of a Pod.
-    Resize,
     /// The end of a namespace.
     Finalize,
 }
@@ -63,8 +62,6 @@ impl Subresource {
             Self::Proxy => "proxy",
             Self::Token => "token",
             Self::Approval => "approval",
-            Self::EphemeralContainers => "ephemeralcontainers",
-            Self::Resize => "resize",
             Self::Finalize => "finalize",
         }
     }
@@ -74,7 +71,7 @@ impl Subresource {
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
     Builtin(&'static Builtin),
-    Custom(Arc<CompiledVersion>),
+    Custom(Arc<Version>),
 }
 
 /// One served version of one kind.
@@ -133,25 +130,26 @@ impl Resource {
         !self.is_custom() && &*self.table == table
     }
 
-    /// The schema objects are checked against; none means any JSON is accepted.
-    pub(crate) fn schema(&self) -> Option<Arc<Schema>> {
+    /// Reads an object: what does not fit its type is an error, what the type does not know is dropped and named.
+    pub(crate) fn decode(&self, object: &mut Value) -> Result<Vec<String>, DecodeError> {
         match &self.origin {
-            Origin::Builtin(_) => {
-                maar_machinery::builtin::schema(&self.group, &self.version, &self.kind)
-            }
-            Origin::Custom(version) => version.schema.clone(),
+            Origin::Builtin(_) => builtin_types::decode(object, &self.builtin_schema()),
+            Origin::Custom(version) => version.decode(object),
         }
+    }
+
+    fn builtin_schema(&self) -> Arc<Schema> {
+        builtin_types::schema(&self.group, &self.version, &self.kind)
+            .expect("a test decodes an object of every built-in resource")
     }
 
     /// How objects merge under strategic merge and apply.
     pub(crate) fn merge_type(&self) -> Arc<Type> {
-        let found = match &self.origin {
-            Origin::Builtin(_) => {
-                maar_machinery::builtin::merge_type(&self.group, &self.version, &self.kind)
-            }
-            Origin::Custom(version) => version.merge_type.clone(),
-        };
-        found.unwrap_or_else(Type::untyped)
+        match &self.origin {
+            Origin::Builtin(_) => builtin_types::merge_type(&self.group, &self.version, &self.kind)
+                .expect("a test decodes an object of every built-in resource"),
+            Origin::Custom(version) => version.merge_type(),
+        }
     }
 
     /// The values of the selectable fields of an object.

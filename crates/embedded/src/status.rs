@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use maar_machinery::error::FieldError;
+use maar_machinery::error::{FieldError, invalid_message};
 use serde_json::{Value, json};
 
 use crate::resource::Resource;
@@ -119,16 +119,12 @@ impl ApiError {
 
     /// 422: the object was understood and is not valid.
     pub fn invalid(resource: &Resource, name: &str, errors: &[FieldError]) -> Self {
-        let kind = if resource.group.is_empty() {
-            resource.kind.clone()
-        } else {
-            format!("{}.{}", resource.kind, resource.group)
-        };
-        let mut texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        texts.dedup();
-        let list = if texts.len() == 1 { texts.remove(0) } else { format!("[{}]", texts.join(", ")) };
-        let causes: Vec<Value> = errors.iter().map(FieldError::cause).collect();
-        let mut error = Self::new(422, "Invalid", format!("{kind} {name:?} is invalid: {list}"));
+        let causes: Vec<Value> = errors
+            .iter()
+            .map(|error| json!({"reason": error.kind.reason(), "message": error.body(), "field": error.path}))
+            .collect();
+        let message = invalid_message(&resource.kind, &resource.group, name, errors);
+        let mut error = Self::new(422, "Invalid", message);
         error.details =
             Some(json!({"name": name, "group": resource.group, "kind": resource.kind, "causes": causes}));
         error

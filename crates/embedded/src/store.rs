@@ -277,7 +277,8 @@ impl Store {
         let inner = self.inner.read();
         let mut hash = Sha256::new();
         hash.update(inner.revision.to_be_bytes());
-        for (name, table) in &inner.tables {
+        // A table that was emptied is no different from one that never was.
+        for (name, table) in inner.tables.iter().filter(|(_, table)| table.len() > 0) {
             hash.update(name.as_bytes());
             for entry in table.rows(None) {
                 hash.update(&entry.json);

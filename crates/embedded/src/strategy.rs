@@ -51,6 +51,8 @@ mod service;
 mod service_account;
 mod stateful_set;
 mod storage_class;
+#[cfg(test)]
+mod tests;
 mod value;
 mod volume_attachment;
 mod webhook_configuration;

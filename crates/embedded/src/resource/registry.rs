@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use maar_machinery::crd::CompiledCrd;
+use maar_machinery::names::metadata::Scope;
 
 use super::builtin::{Builtin, builtins};
 use super::{Origin, Resource, Subresource, api_version, qualified};
@@ -63,32 +64,31 @@ impl Registry {
 
     /// Serves the versions of a CRD, in place of those it had before.
     pub(crate) fn set_custom(&mut self, crd: &CompiledCrd) {
-        self.remove_custom(&crd.group, &crd.plural);
-        let storage = crd.versions.iter().find(|version| version.storage);
-        let storage_version = storage.map_or("", |version| version.name.as_str());
-        let table: Arc<str> = qualified(&crd.plural, &crd.group).into();
+        self.remove_custom(&crd.group, &crd.names.plural);
+        let names = &crd.names;
+        let table: Arc<str> = qualified(&names.plural, &crd.group).into();
         for version in crd.versions.iter().filter(|version| version.served) {
             let mut subresources = Vec::new();
             if version.scale.is_some() {
                 subresources.push(Subresource::Scale);
             }
-            if version.has_status {
+            if version.status {
                 subresources.push(Subresource::Status);
             }
             self.insert(Resource {
                 group: crd.group.clone(),
                 version: version.name.clone(),
-                kind: crd.kind.clone(),
-                list_kind: crd.list_kind.clone(),
-                plural: crd.plural.clone(),
-                singular: crd.singular.clone(),
-                short_names: crd.short_names.clone(),
-                categories: crd.categories.clone(),
-                namespaced: crd.namespaced,
+                kind: names.kind.clone(),
+                list_kind: names.list_kind.clone(),
+                plural: names.plural.clone(),
+                singular: names.singular.clone(),
+                short_names: names.short_names.clone(),
+                categories: names.categories.clone(),
+                namespaced: crd.scope == Scope::Namespaced,
                 subresources,
                 table: Arc::clone(&table),
-                storage_api_version: api_version(&crd.group, storage_version),
-                field_paths: version.selectable_fields.clone(),
+                storage_api_version: api_version(&crd.group, &crd.storage().name),
+                field_paths: version.selectable_fields.iter().map(|field| field.name.clone()).collect(),
                 origin: Origin::Custom(Arc::clone(version)),
             });
         }

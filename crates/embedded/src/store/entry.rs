@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use bytes::Bytes;
+use maar_machinery::selector::Labels;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -24,6 +25,10 @@ pub struct Entry {
 /// The facts about an object that are needed without parsing it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
+    /// `metadata.namespace`, empty for cluster-scoped objects.
+    pub namespace: Box<str>,
+    /// `metadata.name`.
+    pub name: Box<str>,
     /// `metadata.uid`.
     pub uid: Box<str>,
     /// `metadata.labels`, sorted by key.
@@ -36,13 +41,14 @@ pub struct Meta {
     pub fields: Box<[Box<str>]>,
 }
 
-impl Meta {
-    /// The value of a label.
-    pub fn label(&self, key: &str) -> Option<&str> {
+impl Labels for Meta {
+    fn label(&self, key: &str) -> Option<&str> {
         let found = self.labels.binary_search_by(|(name, _)| (**name).cmp(key)).ok()?;
         Some(&self.labels[found].1)
     }
+}
 
+impl Meta {
     /// The owner that manages this object.
     pub fn controller(&self) -> Option<&Owner> {
         self.owners.iter().find(|owner| owner.controller)
@@ -205,8 +211,11 @@ fn meta(metadata: &Map<String, Value>, fields: Vec<Box<str>>) -> Meta {
         .flatten()
         .filter_map(|owner| Owner::deserialize(owner).ok())
         .collect();
+    let text = |field: &str| metadata.get(field).and_then(Value::as_str).unwrap_or_default().into();
     Meta {
-        uid: metadata.get("uid").and_then(Value::as_str).unwrap_or_default().into(),
+        namespace: text("namespace"),
+        name: text("name"),
+        uid: text("uid"),
         labels: labels.into(),
         owners,
         deleting: metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null()),

@@ -95,13 +95,6 @@ impl Strategy for Pod {
         let mut errors = Vec::new();
         match subresource {
             Subresource::Status => status::validate(&mut errors, new, old),
-            Subresource::EphemeralContainers => {
-                update::validate_ephemeral(&mut errors, &new["spec"], &old["spec"]);
-            }
-            Subresource::Resize => {
-                errors = self.validate(new);
-                update::validate_resize(&mut errors, &new["spec"], &old["spec"]);
-            }
             _ => {}
         }
         errors

@@ -1,0 +1,173 @@
+//! Runs one controller: follows its tables, keeps the set of keys that are due, reconciles one at a time.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{Again, BoxController};
+use crate::status::ApiError;
+use crate::store::{Key, Store};
+
+const FIRST_RETRY: Duration = Duration::from_millis(5);
+const LAST_RETRY: Duration = Duration::from_secs(60);
+
+/// Follows one table.
+struct Follow {
+    table: &'static str,
+    at: u64,
+}
+
+/// Keys in the order they became due, each at most once.
+#[derive(Default)]
+struct Due {
+    order: VecDeque<Key>,
+    present: BTreeSet<Key>,
+    /// Keys to be looked at later; a key has at most one such time, the earliest asked for.
+    timers: BTreeMap<(Instant, u64), Key>,
+    timer_of: HashMap<Key, (Instant, u64)>,
+    next_timer: u64,
+}
+
+impl Due {
+    fn now(&mut self, key: Key) {
+        if self.present.insert(key.clone()) {
+            self.order.push_back(key);
+        }
+    }
+
+    fn later(&mut self, key: Key, at: Instant) {
+        if let Some(existing) = self.timer_of.get(&key) {
+            if existing.0 <= at {
+                return;
+            }
+            self.timers.remove(existing);
+        }
+        self.next_timer += 1;
+        let slot = (at, self.next_timer);
+        self.timer_of.insert(key.clone(), slot);
+        self.timers.insert(slot, key);
+    }
+
+    fn ring(&mut self, now: Instant) {
+        while let Some((&slot, _)) = self.timers.first_key_value() {
+            if slot.0 > now {
+                break;
+            }
+            if let Some(key) = self.timers.remove(&slot) {
+                self.timer_of.remove(&key);
+                self.now(key);
+            }
+        }
+    }
+
+    fn pop(&mut self) -> Option<Key> {
+        let key = self.order.pop_front()?;
+        self.present.remove(&key);
+        Some(key)
+    }
+
+    fn next_ring(&self) -> Option<Instant> {
+        self.timers.first_key_value().map(|(slot, _)| slot.0)
+    }
+}
+
+/// Runs until `stop`.
+pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: CancellationToken) {
+    let mut changes = store.subscribe();
+    let mut follows: Vec<Follow> =
+        controller.tables().into_iter().map(|table| Follow { table, at: 0 }).collect();
+    let mut due = Due::default();
+    let mut failures: HashMap<Key, u32> = HashMap::new();
+    for follow in &mut follows {
+        restart(&store, &controller, follow, &mut due);
+    }
+    loop {
+        changes.borrow_and_update();
+        for follow in &mut follows {
+            catch_up(&store, &controller, follow, &mut due);
+        }
+        due.ring(Instant::now());
+        if stop.is_cancelled() {
+            return;
+        }
+        let Some(key) = due.pop() else {
+            if !wait(&mut changes, due.next_ring(), &stop).await {
+                return;
+            }
+            continue;
+        };
+        let result = controller.reconcile(&key).await;
+        settle(&controller, key, result, &mut due, &mut failures);
+    }
+}
+
+/// Waits for a change or a timer; `false` when it is time to stop.
+async fn wait(changes: &mut watch::Receiver<u64>, ring: Option<Instant>, stop: &CancellationToken) -> bool {
+    let timer = async {
+        match ring {
+            Some(at) => tokio::time::sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => false,
+        changed = changes.changed() => changed.is_ok(),
+        () = timer => true,
+    }
+}
+
+fn settle(
+    controller: &BoxController,
+    key: Key,
+    result: Result<Again, ApiError>,
+    due: &mut Due,
+    failures: &mut HashMap<Key, u32>,
+) {
+    match result {
+        Ok(again) => {
+            failures.remove(&key);
+            if let Some(delay) = again {
+                due.later(key, Instant::now() + delay);
+            }
+        }
+        Err(error) => {
+            let count = failures.entry(key.clone()).or_default();
+            let delay = FIRST_RETRY.saturating_mul(1 << (*count).min(20)).min(LAST_RETRY);
+            *count += 1;
+            tracing::debug!(controller = controller.name(), key = %key.row, %error, "will try again");
+            due.later(key, Instant::now() + delay);
+        }
+    }
+}
+
+/// Looks at everything there is, as after a start.
+fn restart(store: &Store, controller: &BoxController, follow: &mut Follow, due: &mut Due) {
+    let listing = store.list(follow.table, None);
+    follow.at = listing.revision;
+    for entry in listing.rows {
+        let event = crate::store::Event { entry, previous: None, deleted: false };
+        for key in controller.keys(follow.table, &event) {
+            due.now(key);
+        }
+    }
+}
+
+fn catch_up(store: &Store, controller: &BoxController, follow: &mut Follow, due: &mut Due) {
+    match store.events_after(follow.table, follow.at) {
+        Ok((events, complete_to)) => {
+            follow.at = complete_to;
+            for event in events {
+                for key in controller.keys(follow.table, &event) {
+                    due.now(key);
+                }
+            }
+        }
+        // It fell behind what the log keeps: looking at everything is always right.
+        Err(_) => restart(store, controller, follow, due),
+    }
+}

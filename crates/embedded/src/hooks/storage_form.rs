@@ -1,0 +1,68 @@
+//! The form an object is stored in: one per kind, whichever version a client writes.
+
+use serde_json::{Map, Value};
+
+use crate::resource::Resource;
+use crate::server::Server;
+
+impl Server {
+    /// A written object as it is stored.
+    pub(crate) fn to_storage(&self, resource: &Resource, mut object: Value) -> Value {
+        if resource.api_version() == resource.storage_api_version {
+            return object;
+        }
+        if resource.is("events") {
+            rename_event(&mut object, &EVENT_NAMES.map(|(new, core)| (new, core)));
+        }
+        set_api_version(&mut object, &resource.storage_api_version);
+        object
+    }
+
+    /// A stored object as this version shows it.
+    pub(crate) fn from_storage(&self, resource: &Resource, mut object: Value) -> Value {
+        if resource.api_version() == resource.storage_api_version {
+            return object;
+        }
+        if resource.is("events") {
+            rename_event(&mut object, &EVENT_NAMES.map(|(new, core)| (core, new)));
+        }
+        set_api_version(&mut object, &resource.api_version());
+        object
+    }
+}
+
+/// Whether stored bytes can be answered as they are.
+pub(crate) fn is_storage_form(resource: &Resource) -> bool {
+    resource.api_version() == resource.storage_api_version
+}
+
+/// The fields of an Event: their names in `events.k8s.io/v1` and in core/v1.
+const EVENT_NAMES: [(&str, &str); 7] = [
+    ("regarding", "involvedObject"),
+    ("note", "message"),
+    ("deprecatedSource", "source"),
+    ("deprecatedFirstTimestamp", "firstTimestamp"),
+    ("deprecatedLastTimestamp", "lastTimestamp"),
+    ("deprecatedCount", "count"),
+    ("reportingController", "reportingComponent"),
+];
+
+fn rename_event(object: &mut Value, names: &[(&str, &str)]) {
+    if let Some(map) = object.as_object_mut() {
+        rename(map, names);
+    }
+}
+
+fn rename(map: &mut Map<String, Value>, names: &[(&str, &str)]) {
+    for (from, to) in names {
+        if let Some(value) = map.remove(*from) {
+            map.insert((*to).to_owned(), value);
+        }
+    }
+}
+
+fn set_api_version(object: &mut Value, api_version: &str) {
+    if let Some(map) = object.as_object_mut() {
+        map.insert("apiVersion".into(), api_version.into());
+    }
+}

@@ -1,0 +1,190 @@
+//! The cluster's own client: built-in controllers read the store directly and write through the same verbs as
+//! everybody else (validation, admission, managed fields), without HTTP in between.
+
+use std::sync::Arc;
+
+use kube::core::Resource as KubeResource;
+use maar_machinery::selector::LabelSelector;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::request::{FieldValidation, WriteOptions};
+use crate::resource::{Resource, Subresource};
+use crate::server::{Caller, Server};
+use crate::status::ApiError;
+use crate::store::{Entry, Key};
+use crate::verbs::{Changed, DeleteOptions, PatchBody};
+
+/// A kind as k8s-openapi defines it.
+pub(crate) trait Kind: KubeResource<DynamicType = ()> + Serialize + DeserializeOwned {}
+impl<K> Kind for K where K: KubeResource<DynamicType = ()> + Serialize + DeserializeOwned {}
+
+/// A client acting as one component.
+#[derive(Clone, Debug)]
+pub(crate) struct Local {
+    server: Arc<Server>,
+    caller: Caller,
+}
+
+impl Local {
+    /// A client for the component of that name, which its changes will carry.
+    pub(crate) fn new(server: Arc<Server>, component: &str) -> Self {
+        Self { server, caller: Caller::component(component) }
+    }
+
+    pub(crate) fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
+    /// The resource that serves a kind.
+    pub(crate) fn resource<K: Kind>(&self) -> Arc<Resource> {
+        let (group, version, plural) = (K::group(&()), K::version(&()), K::plural(&()));
+        self.server.resource(&group, &version, &plural).expect("built-in controllers use built-in kinds")
+    }
+
+    /// The key of an object; an empty namespace for cluster-scoped ones.
+    pub(crate) fn key<K: Kind>(&self, namespace: &str, name: &str) -> Key {
+        Key::new(&self.resource::<K>().table, namespace, name)
+    }
+
+    /// The stored object, typed.
+    pub(crate) fn get<K: Kind>(&self, namespace: &str, name: &str) -> Option<K> {
+        self.entry::<K>(namespace, name)?.typed()
+    }
+
+    /// The stored object, as it is stored.
+    pub(crate) fn entry<K: Kind>(&self, namespace: &str, name: &str) -> Option<Arc<Entry>> {
+        self.server.store.get(&self.key::<K>(namespace, name))
+    }
+
+    /// All objects of a kind, or those of a namespace, in key order.
+    pub(crate) fn list<K: Kind>(&self, namespace: Option<&str>) -> Vec<K> {
+        self.entries::<K>(namespace).iter().filter_map(|entry| entry.typed()).collect()
+    }
+
+    /// The same without parsing: labels, owners and fields are in `entry.meta`.
+    pub(crate) fn entries<K: Kind>(&self, namespace: Option<&str>) -> Vec<Arc<Entry>> {
+        self.server.store.list(&self.resource::<K>().table, namespace).rows
+    }
+
+    /// The objects of a namespace with these labels.
+    pub(crate) fn selected<K: Kind>(&self, namespace: &str, selector: &LabelSelector) -> Vec<K> {
+        self.entries::<K>(Some(namespace))
+            .iter()
+            .filter(|entry| selector.matches(&entry.meta))
+            .filter_map(|entry| entry.typed())
+            .collect()
+    }
+
+    /// The objects of a kind that name `uid` as an owner.
+    pub(crate) fn owned<K: Kind>(&self, uid: &str) -> Vec<K> {
+        let table = &self.resource::<K>().table;
+        let keys = self.server.store.children(uid);
+        let entries = keys.iter().filter(|key| key.table == *table).filter_map(|key| self.server.store.get(key));
+        entries.filter_map(|entry| entry.typed()).collect()
+    }
+
+    pub(crate) async fn create<K: Kind>(&self, object: &K) -> Result<K, ApiError> {
+        let resource = self.resource::<K>();
+        let namespace = object.meta().namespace.clone().unwrap_or_default();
+        let value = to_value(object)?;
+        let written =
+            self.server.create(&self.caller, &resource, &namespace, value, &self.options()).await?;
+        from_entry(&written.entry)
+    }
+
+    /// Changes the stored object with `change`, as often as it takes; nothing is written if nothing changes.
+    pub(crate) async fn modify<K: Kind>(
+        &self,
+        namespace: &str,
+        name: &str,
+        change: impl Fn(&mut K) + Send + Sync,
+    ) -> Result<K, ApiError> {
+        self.modify_part(namespace, name, None, change).await
+    }
+
+    /// Changes the status of the stored object.
+    pub(crate) async fn modify_status<K: Kind>(
+        &self,
+        namespace: &str,
+        name: &str,
+        change: impl Fn(&mut K) + Send + Sync,
+    ) -> Result<K, ApiError> {
+        self.modify_part(namespace, name, Some(Subresource::Status), change).await
+    }
+
+    async fn modify_part<K: Kind>(
+        &self,
+        namespace: &str,
+        name: &str,
+        part: Option<Subresource>,
+        change: impl Fn(&mut K) + Send + Sync,
+    ) -> Result<K, ApiError> {
+        let resource = self.resource::<K>();
+        let key = Key::new(&resource.table, namespace, name);
+        let change = |old: &Value| {
+            let mut typed: K = serde_json::from_value(old.clone()).map_err(ApiError::internal)?;
+            change(&mut typed);
+            // Conflicts are met by doing it again, not by giving up.
+            typed.meta_mut().resource_version = None;
+            Ok(Changed { object: to_value(&typed)?, warnings: Vec::new(), fields_settled: false })
+        };
+        let written = self
+            .server
+            .modify(&self.caller, &resource, &key, part, &change, &self.options())
+            .await?;
+        from_entry(&written.entry)
+    }
+
+    /// Changes members of the stored JSON by a merge patch, for kinds where typing would lose something.
+    pub(crate) async fn merge(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        part: Option<Subresource>,
+        patch: Value,
+    ) -> Result<Arc<Entry>, ApiError> {
+        let body = PatchBody::Merge(patch);
+        let written =
+            self.server.patch(&self.caller, resource, key, part, &body, &self.options()).await?;
+        Ok(written.entry)
+    }
+
+    /// Deletes an object; that it is gone already is not an error.
+    pub(crate) async fn delete<K: Kind>(
+        &self,
+        namespace: &str,
+        name: &str,
+        options: &DeleteOptions,
+    ) -> Result<(), ApiError> {
+        let resource = self.resource::<K>();
+        let key = Key::new(&resource.table, namespace, name);
+        self.delete_key(&resource, &key, options).await
+    }
+
+    /// Deletes by key, whatever the kind.
+    pub(crate) async fn delete_key(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        options: &DeleteOptions,
+    ) -> Result<(), ApiError> {
+        match self.server.delete(&self.caller, resource, key, options).await {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn options(&self) -> WriteOptions {
+        WriteOptions { field_validation: FieldValidation::Ignore, ..WriteOptions::default() }
+    }
+}
+
+fn to_value<K: Kind>(object: &K) -> Result<Value, ApiError> {
+    serde_json::to_value(object).map_err(ApiError::internal)
+}
+
+fn from_entry<K: Kind>(entry: &Entry) -> Result<K, ApiError> {
+    serde_json::from_slice(&entry.json).map_err(ApiError::internal)
+}

@@ -1,0 +1,67 @@
+//! The API server: the state every request works on, and the way from a request to an answer.
+
+mod caller;
+mod handler;
+mod respond;
+
+use std::sync::Arc;
+
+use maar_streams::dial::Dial;
+use parking_lot::{Mutex, RwLock};
+
+pub(crate) use caller::Caller;
+pub use caller::UserInfo;
+pub(crate) use handler::{Call, content_type, read_body, router};
+pub(crate) use respond::value as respond_value;
+
+use crate::resource::{Registry, Resource};
+use crate::status::ApiError;
+use crate::store::Store;
+use crate::world::World;
+
+/// The state of one cluster's API server.
+pub(crate) struct Server {
+    pub(crate) world: World,
+    pub(crate) store: Arc<Store>,
+    registry: RwLock<Arc<Registry>>,
+    /// Held while a Service takes an address and is stored, so that no two take the same one.
+    pub(crate) addresses: Mutex<()>,
+    /// How to reach the kubelet of a node.
+    pub(crate) kubelets: RwLock<Option<Arc<dyn Dial>>>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Server").field("revision", &self.store.revision()).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    pub(crate) fn new(world: World, store: Arc<Store>) -> Self {
+        Self {
+            world,
+            store,
+            registry: RwLock::new(Arc::new(Registry::builtin())),
+            addresses: Mutex::new(()),
+            kubelets: RwLock::new(None),
+        }
+    }
+
+    /// The resources served now.
+    pub(crate) fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry.read())
+    }
+
+    /// Replaces the set of resources by a changed copy.
+    pub(crate) fn change_registry(&self, change: impl FnOnce(&mut Registry)) {
+        let mut current = self.registry.write();
+        let mut next = Registry::clone(&current);
+        change(&mut next);
+        *current = Arc::new(next);
+    }
+
+    /// The resource of a path, or 404.
+    pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Result<Arc<Resource>, ApiError> {
+        self.registry.read().find(group, version, plural).cloned().ok_or_else(ApiError::no_such_path)
+    }
+}

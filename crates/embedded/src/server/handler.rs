@@ -1,0 +1,243 @@
+//! From a request to an answer.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{Method, header};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::upgrade::OnUpgrade;
+use serde_json::Value;
+
+use super::respond::{self, Answer};
+use super::{Caller, Server};
+use crate::request::{self, Query, Route, Target, WriteOptions};
+use crate::resource::{Resource, Subresource, transient};
+use crate::status::ApiError;
+use crate::store::Key;
+use crate::verbs::{DeleteOptions, ListOptions, Page, PatchBody, WatchOptions, Written, decode_body, decode_yaml};
+
+/// The largest body accepted, as kube-apiserver has it.
+const BODY_LIMIT: usize = 3 << 20;
+
+/// Everything the API server answers.
+pub(crate) fn router(server: Arc<Server>) -> Router {
+    Router::new().fallback(serve).with_state(server)
+}
+
+async fn serve(State(server): State<Arc<Server>>, request: Request) -> Response {
+    match server.handle(request).await {
+        Ok(response) => response,
+        Err(error) => error.into_response(),
+    }
+}
+
+/// A request for objects after routing: what every verb needs.
+pub(crate) struct Call<'a> {
+    pub(crate) caller: &'a Caller,
+    pub(crate) resource: Arc<Resource>,
+    pub(crate) target: &'a Target,
+    pub(crate) query: &'a Query,
+    pub(crate) parts: &'a Parts,
+}
+
+
+impl Call<'_> {
+    /// The key of the object named in the path.
+    pub(crate) fn key(&self) -> Key {
+        Key::new(&self.resource.table, &self.target.namespace, &self.target.name)
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        Some(self.target.namespace.as_str()).filter(|namespace| !namespace.is_empty())
+    }
+
+    fn subresource(&self) -> Result<Option<Subresource>, ApiError> {
+        if self.target.subresource.is_empty() {
+            return Ok(None);
+        }
+        let known = self.resource.subresources.iter().find(|sub| sub.name() == self.target.subresource);
+        known.copied().map(Some).ok_or_else(ApiError::no_such_path)
+    }
+}
+
+impl Server {
+    async fn handle(self: &Arc<Self>, request: Request) -> Result<Response, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let caller = self.authenticate(&parts)?;
+        let query = Query::parse(parts.uri.query());
+        match request::route(parts.uri.path()) {
+            Route::Other(path) => {
+                self.authorize_path(&caller, &parts.method, &path)?;
+                self.document(&path, &parts)
+            }
+            Route::Resource(target) => {
+                let verb = request::verb(&parts.method, &target, &query);
+                self.authorize(&caller, verb, &target)?;
+                if let Some(what) = transient(&target.group, &target.version, &target.resource) {
+                    if parts.method != Method::POST || !target.name.is_empty() {
+                        return Err(ApiError::method_not_allowed("it can only be created"));
+                    }
+                    let body = read_body(body).await?;
+                    return self.on_transient(what, &caller, &target, &query, &body).await;
+                }
+                let resource = self.resource(&target.group, &target.version, &target.resource)?;
+                // Taken out because an upgrade needs to own it.
+                let upgrade = parts.extensions.remove::<OnUpgrade>();
+                let call = Call { caller: &caller, resource, target: &target, query: &query, parts: &parts };
+                self.dispatch(&call, body, upgrade).await
+            }
+        }
+    }
+
+    async fn dispatch(
+        self: &Arc<Self>,
+        call: &Call<'_>,
+        body: Body,
+        upgrade: Option<OnUpgrade>,
+    ) -> Result<Response, ApiError> {
+        if call.resource.namespaced && call.target.namespace.is_empty() && !call.target.name.is_empty() {
+            return Err(ApiError::no_such_path());
+        }
+        match call.subresource()? {
+            None if call.target.name.is_empty() => self.on_collection(call, body).await,
+            None => self.on_object(call, None, body).await,
+            Some(Subresource::Status) => self.on_object(call, Some(Subresource::Status), body).await,
+            Some(other) => self.on_subresource(call, other, body, upgrade).await,
+        }
+    }
+
+    async fn on_collection(self: &Arc<Self>, call: &Call<'_>, body: Body) -> Result<Response, ApiError> {
+        let Call { caller, resource, query, .. } = call;
+        let form = request::accepted_form(&call.parts.headers)?;
+        match call.parts.method {
+            Method::GET if query.flag("watch")?.unwrap_or(false) => {
+                let options = WatchOptions::parse(resource, call.namespace(), query)?;
+                let stream = self.watch(resource, options)?;
+                Ok(respond::watch(Arc::clone(resource), stream, self.renderer(call, form)?))
+            }
+            Method::GET => {
+                let page = self.list(resource, call.namespace(), &ListOptions::parse(resource, query)?)?;
+                Ok(respond::list(resource, page, &self.renderer(call, form)?))
+            }
+            Method::POST => {
+                if resource.namespaced && call.target.namespace.is_empty() {
+                    return Err(ApiError::method_not_allowed("create across all namespaces"));
+                }
+                let options = WriteOptions::parse(query)?;
+                let object = self.read_object(call, body).await?;
+                let written =
+                    self.create(caller, resource, &call.target.namespace, object, &options).await?;
+                Ok(respond::object(resource, &written.into(), &self.renderer(call, form)?))
+            }
+            Method::DELETE => {
+                let options = delete_options(query, &read_body(body).await?)?;
+                let selection = ListOptions::parse(resource, query)?;
+                let rows =
+                    self.delete_collection(caller, resource, call.namespace(), &selection, &options).await?;
+                let page = Page { revision: self.store.revision(), rows, next: None, remaining: None };
+                Ok(respond::list(resource, page, &self.renderer(call, form)?))
+            }
+            _ => Err(ApiError::method_not_allowed(format_args!("{} on a collection", call.parts.method))),
+        }
+    }
+
+    pub(crate) async fn on_object(
+        self: &Arc<Self>,
+        call: &Call<'_>,
+        subresource: Option<Subresource>,
+        body: Body,
+    ) -> Result<Response, ApiError> {
+        let Call { caller, resource, query, .. } = call;
+        let renderer = self.renderer(call, request::accepted_form(&call.parts.headers)?)?;
+        let key = call.key();
+        match call.parts.method {
+            Method::GET => {
+                let entry = self.get(resource, &key)?;
+                Ok(respond::object(resource, &Answer::found(entry), &renderer))
+            }
+            Method::PUT => {
+                let options = WriteOptions::parse(query)?;
+                let object = self.read_object(call, body).await?;
+                let written = self.update(caller, resource, &key, subresource, object, &options).await?;
+                Ok(respond::object(resource, &written.into(), &renderer))
+            }
+            Method::PATCH => {
+                let options = WriteOptions::parse(query)?;
+                let patch = PatchBody::decode(content_type(call.parts), &read_body(body).await?)?;
+                let written = self.patch(caller, resource, &key, subresource, &patch, &options).await?;
+                Ok(respond::object(resource, &written.into(), &renderer))
+            }
+            Method::DELETE if subresource.is_none() => {
+                let options = delete_options(query, &read_body(body).await?)?;
+                let deleted = self.delete(caller, resource, &key, &options).await?;
+                Ok(respond::deleted(resource, &deleted, &renderer))
+            }
+            _ => Err(ApiError::method_not_allowed(format_args!("{} on an object", call.parts.method))),
+        }
+    }
+
+    /// The answer to a write, in the form the client asked for.
+    pub(crate) fn answer(self: &Arc<Self>, call: &Call<'_>, written: Written) -> Result<Response, ApiError> {
+        let renderer = self.renderer(call, request::accepted_form(&call.parts.headers)?)?;
+        Ok(respond::object(&call.resource, &written.into(), &renderer))
+    }
+
+    async fn read_object(&self, call: &Call<'_>, body: Body) -> Result<Value, ApiError> {
+        let media = content_type(call.parts);
+        let body = read_body(body).await?;
+        match media.split(';').next().unwrap_or_default().trim() {
+            "" | "application/json" => decode_body(&body),
+            "application/yaml" => decode_yaml(&body),
+            other => Err(ApiError::unsupported_media_type(format!(
+                "the body of the request was in an unknown format ({other:?}) - accepted media types include: \
+                 application/json, application/yaml"
+            ))),
+        }
+    }
+}
+
+pub(crate) fn content_type(parts: &Parts) -> &str {
+    parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+pub(crate) async fn read_body(body: Body) -> Result<bytes::Bytes, ApiError> {
+    let collected = Limited::new(body, BODY_LIMIT).collect().await.map_err(|error| {
+        if error.is::<http_body_util::LengthLimitError>() {
+            ApiError::new(413, "RequestEntityTooLarge", format!("the body is larger than {BODY_LIMIT} bytes"))
+        } else {
+            ApiError::bad_request(format!("reading the body failed: {error}"))
+        }
+    })?;
+    Ok(collected.to_bytes())
+}
+
+/// Options come in the body, in the query, or both; the body wins.
+fn delete_options(query: &Query, body: &[u8]) -> Result<DeleteOptions, ApiError> {
+    let mut options: DeleteOptions = if body.is_empty() {
+        DeleteOptions::default()
+    } else {
+        serde_json::from_slice(body)
+            .map_err(|error| ApiError::bad_request(format!("the delete options cannot be read: {error}")))?
+    };
+    if request::dry_run(query)? {
+        options.dry_run = vec!["All".into()];
+    }
+    if options.grace_period_seconds.is_none() {
+        options.grace_period_seconds = query.number("gracePeriodSeconds")?;
+    }
+    if options.propagation_policy.is_none()
+        && let Some(text) = query.text("propagationPolicy")
+    {
+        let policy = serde_json::from_value(text.into()).map_err(|_| {
+            ApiError::bad_request(format!(
+                "propagationPolicy: {text:?} is not supported; use Orphan, Background or Foreground"
+            ))
+        })?;
+        options.propagation_policy = Some(policy);
+    }
+    Ok(options)
+}

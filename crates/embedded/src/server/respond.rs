@@ -1,0 +1,298 @@
+//! Answers: objects, lists and watches as JSON, as tables for people, or as metadata only.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::{BufMut as _, Bytes, BytesMut};
+use futures::stream;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+
+use super::Server;
+use super::handler::Call;
+use crate::hooks::is_storage_form;
+use crate::request::Form;
+use crate::resource::Resource;
+use crate::status::ApiError;
+use crate::store::Entry;
+use crate::table::{self, IncludeObject};
+use crate::verbs::{Deleted, Page, WatchEvent, WatchStream, Written};
+use crate::world::World;
+
+/// Answers are put together in pieces of about this size, so that a large list streams.
+const PIECE: usize = 128 << 10;
+
+/// An object to answer with.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    entry: Arc<Entry>,
+    code: StatusCode,
+    warnings: Vec<String>,
+}
+
+impl Answer {
+    pub(crate) fn found(entry: Arc<Entry>) -> Self {
+        Self { entry, code: StatusCode::OK, warnings: Vec::new() }
+    }
+}
+
+impl From<Written> for Answer {
+    fn from(written: Written) -> Self {
+        let code = if written.created { StatusCode::CREATED } else { StatusCode::OK };
+        Self { entry: written.entry, code, warnings: written.warnings }
+    }
+}
+
+/// How the objects of one answer are shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Renderer {
+    form: Form,
+    include: IncludeObject,
+    world: World,
+    server: Arc<Server>,
+}
+
+impl Server {
+    pub(super) fn renderer(self: &Arc<Self>, call: &Call<'_>, form: Form) -> Result<Renderer, ApiError> {
+        let include = IncludeObject::parse(call.query.text("includeObject"))?;
+        Ok(Renderer { form, include, world: self.world.clone(), server: Arc::clone(self) })
+    }
+}
+
+impl Renderer {
+    /// One object as bytes.
+    fn object(&self, resource: &Resource, entry: &Entry) -> Bytes {
+        match self.form {
+            Form::Object if is_storage_form(resource) => entry.json.clone(),
+            Form::Object => self.value(resource, entry).to_string().into(),
+            Form::Metadata => metadata_only(&self.value(resource, entry)).to_string().into(),
+            Form::Table => self.table(resource, &[self.value(resource, entry)], &json!({
+                "resourceVersion": entry.revision.to_string(),
+            }), true).to_string().into(),
+        }
+    }
+
+    fn value(&self, resource: &Resource, entry: &Entry) -> Value {
+        self.server.from_storage(resource, entry.value())
+    }
+
+    fn table(&self, resource: &Resource, objects: &[Value], metadata: &Value, headings: bool) -> Value {
+        table::render(resource, objects, metadata, self.include, headings, self.world.clock.now())
+    }
+}
+
+pub(crate) fn object(resource: &Resource, answer: &Answer, renderer: &Renderer) -> Response {
+    let mut response = json_response(answer.code, Body::from(renderer.object(resource, &answer.entry)));
+    add_warnings(&mut response, &answer.warnings);
+    response
+}
+
+/// A JSON value as an answer.
+pub(crate) fn value(code: StatusCode, value: &Value) -> Response {
+    json_response(code, Body::from(value.to_string()))
+}
+
+fn json_response(code: StatusCode, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = code;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn add_warnings(response: &mut Response, warnings: &[String]) {
+    for warning in warnings {
+        let text = format!("299 - {:?}", warning);
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
+}
+
+/// Kinds whose deletion answers with the object, as kube-apiserver does for these.
+const ANSWER_WITH_OBJECT: &[&str] = &[
+    "pods",
+    "services",
+    "serviceaccounts",
+    "persistentvolumes",
+    "persistentvolumeclaims",
+    "podtemplates",
+    "resourcequotas",
+    "namespaces",
+    "storageclasses.storage.k8s.io",
+    "csidrivers.storage.k8s.io",
+    "csinodes.storage.k8s.io",
+    "volumeattachments.storage.k8s.io",
+];
+
+pub(crate) fn deleted(resource: &Resource, deleted: &Deleted, renderer: &Renderer) -> Response {
+    let with_object = !resource.is_custom() && ANSWER_WITH_OBJECT.contains(&&*resource.table);
+    if !deleted.gone || with_object {
+        return object(resource, &Answer::found(Arc::clone(&deleted.entry)), renderer);
+    }
+    let status = json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {
+            "name": deleted.entry.meta.name,
+            "group": resource.group,
+            "kind": resource.plural,
+            "uid": deleted.entry.meta.uid,
+        },
+    });
+    value(StatusCode::OK, &status)
+}
+
+pub(crate) fn list(resource: &Resource, page: Page, renderer: &Renderer) -> Response {
+    let mut metadata = json!({"resourceVersion": page.revision.to_string()});
+    if let Some(next) = &page.next {
+        metadata["continue"] = json!(next);
+    }
+    if let Some(remaining) = page.remaining {
+        metadata["remainingItemCount"] = json!(remaining);
+    }
+    if renderer.form == Form::Table {
+        let objects: Vec<Value> = page.rows.iter().map(|entry| renderer.value(resource, entry)).collect();
+        return value(StatusCode::OK, &renderer.table(resource, &objects, &metadata, true));
+    }
+    let (kind, api_version) = match renderer.form {
+        Form::Metadata => ("PartialObjectMetadataList", "meta.k8s.io/v1".to_owned()),
+        _ => (resource.list_kind.as_str(), resource.api_version()),
+    };
+    let head = format!(
+        r#"{{"kind":{},"apiVersion":{},"metadata":{metadata},"items":["#,
+        json!(kind),
+        json!(api_version)
+    );
+    let pieces = Pieces {
+        head: Some(head),
+        rows: page.rows.into_iter(),
+        // Items of built-in lists carry no type of their own; those of custom kinds do.
+        typed: resource.is_custom() || renderer.form == Form::Metadata || !is_storage_form(resource),
+        first: true,
+        done: false,
+        resource: resource.clone(),
+        renderer: renderer.clone(),
+    };
+    json_response(StatusCode::OK, Body::from_stream(stream::iter(pieces.map(Ok::<_, std::convert::Infallible>))))
+}
+
+/// The body of a list, made while it is sent.
+struct Pieces {
+    head: Option<String>,
+    rows: std::vec::IntoIter<Arc<Entry>>,
+    typed: bool,
+    first: bool,
+    done: bool,
+    resource: Resource,
+    renderer: Renderer,
+}
+
+impl Iterator for Pieces {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        if self.done {
+            return None;
+        }
+        let mut piece = BytesMut::with_capacity(PIECE + (8 << 10));
+        if let Some(head) = self.head.take() {
+            piece.put_slice(head.as_bytes());
+        }
+        while piece.len() < PIECE {
+            let Some(entry) = self.rows.next() else {
+                piece.put_slice(b"]}\n");
+                self.done = true;
+                break;
+            };
+            if !std::mem::take(&mut self.first) {
+                piece.put_u8(b',');
+            }
+            if self.typed {
+                piece.put_slice(&self.renderer.object(&self.resource, &entry));
+            } else {
+                piece.put_u8(b'{');
+                piece.put_slice(&entry.body());
+            }
+        }
+        Some(piece.freeze())
+    }
+}
+
+pub(crate) fn watch(resource: Arc<Resource>, stream: WatchStream, renderer: Renderer) -> Response {
+    let state = (resource, stream, renderer, true);
+    let body = stream::unfold(state, |(resource, mut stream, renderer, first)| async move {
+        let events = stream.next().await?;
+        let mut lines = BytesMut::with_capacity(4 << 10);
+        for (index, event) in events.iter().enumerate() {
+            write_event(&mut lines, &resource, event, &renderer, first && index == 0);
+        }
+        Some((Ok::<_, std::convert::Infallible>(lines.freeze()), (resource, stream, renderer, false)))
+    });
+    json_response(StatusCode::OK, Body::from_stream(body))
+}
+
+fn write_event(
+    lines: &mut BytesMut,
+    resource: &Resource,
+    event: &WatchEvent,
+    renderer: &Renderer,
+    headings: bool,
+) {
+    let (kind, object) = match event {
+        WatchEvent::Added(entry) => ("ADDED", renderer.watched(resource, entry, headings)),
+        WatchEvent::Modified(entry) => ("MODIFIED", renderer.watched(resource, entry, headings)),
+        WatchEvent::Deleted(entry) => ("DELETED", renderer.watched(resource, entry, headings)),
+        WatchEvent::Bookmark(revision, initial) => {
+            ("BOOKMARK", bookmark(resource, *revision, *initial, renderer.form).to_string().into())
+        }
+        WatchEvent::Failed(error) => ("ERROR", error.status().to_string().into()),
+    };
+    lines.reserve(object.len() + 40);
+    lines.put_slice(br#"{"type":""#);
+    lines.put_slice(kind.as_bytes());
+    lines.put_slice(br#"","object":"#);
+    lines.put_slice(&object);
+    lines.put_slice(b"}\n");
+}
+
+impl Renderer {
+    /// One object of a watch: a table shows its headings only in the first event.
+    fn watched(&self, resource: &Resource, entry: &Entry, headings: bool) -> Bytes {
+        if self.form != Form::Table {
+            return self.object(resource, entry);
+        }
+        let metadata = json!({"resourceVersion": entry.revision.to_string()});
+        self.table(resource, &[self.value(resource, entry)], &metadata, headings).to_string().into()
+    }
+}
+
+fn bookmark(resource: &Resource, revision: u64, initial: bool, form: Form) -> Value {
+    let mut metadata = json!({"resourceVersion": revision.to_string(), "creationTimestamp": null});
+    if initial {
+        metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+    }
+    match form {
+        Form::Object => {
+            json!({"kind": resource.kind, "apiVersion": resource.api_version(), "metadata": metadata})
+        }
+        Form::Metadata => {
+            json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
+        }
+        Form::Table => json!({
+            "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
+            "columnDefinitions": [], "rows": [],
+        }),
+    }
+}
+
+/// Type and metadata of an object.
+pub(crate) fn metadata_only(object: &Value) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": object.get("metadata").cloned().unwrap_or_default(),
+    })
+}

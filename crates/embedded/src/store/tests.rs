@@ -1,0 +1,190 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn pods() -> Arc<str> {
+    "pods".into()
+}
+
+fn key(namespace: &str, name: &str) -> Key {
+    Key::new(&pods(), namespace, name)
+}
+
+fn pod(namespace: &str, name: &str, marker: u64) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"namespace": namespace, "name": name, "uid": format!("{namespace}-{name}"),
+            "labels": {"marker": marker.to_string()}},
+    })
+}
+
+fn put_pod(store: &Store, namespace: &str, name: &str, marker: u64) -> Arc<Entry> {
+    let key = key(namespace, name);
+    let expect = store.get(&key).map_or(Expect::Absent, |entry| Expect::Revision(entry.revision));
+    store.commit(vec![put(key, &pod(namespace, name, marker), Vec::new(), expect)]).unwrap().remove(0)
+}
+
+fn remove_pod(store: &Store, namespace: &str, name: &str) -> Option<Arc<Entry>> {
+    let key = key(namespace, name);
+    let expect = Expect::Revision(store.get(&key)?.revision);
+    Some(store.commit(vec![Operation::Delete { key, expect }]).unwrap().remove(0))
+}
+
+fn names(listing: &Listing) -> Vec<String> {
+    listing.rows.iter().map(|entry| format!("{}/{}", entry.meta.namespace, entry.meta.name)).collect()
+}
+
+#[test]
+fn the_bytes_carry_the_revision_and_the_type_comes_first() {
+    let store = Store::default();
+    let entry = put_pod(&store, "a", "x", 1);
+    assert!(entry.json.starts_with(br#"{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":"2""#));
+    assert_eq!(entry.value()["metadata"]["resourceVersion"], "2");
+    assert!(entry.body().starts_with(br#""metadata":{"resourceVersion":"2""#));
+    let gone = remove_pod(&store, "a", "x").unwrap();
+    assert_eq!(gone.value()["metadata"]["resourceVersion"], "3");
+    assert_eq!(gone.value()["metadata"]["labels"]["marker"], "1");
+}
+
+#[test]
+fn a_namespace_is_listed_without_its_neighbours() {
+    let store = Store::default();
+    for namespace in ["a", "a-b", "a0", "ab"] {
+        put_pod(&store, namespace, "x", 1);
+    }
+    assert_eq!(names(&store.list("pods", Some("a"))), ["a/x"]);
+    assert_eq!(store.list("pods", None).rows.len(), 4);
+    assert_eq!(store.count("pods"), 4);
+}
+
+#[test]
+fn a_transaction_takes_effect_whole_or_not_at_all() {
+    let store = Store::default();
+    put_pod(&store, "a", "x", 1);
+    let before = store.revision();
+    let operations = vec![
+        put(key("a", "new"), &pod("a", "new", 1), Vec::new(), Expect::Absent),
+        put(key("a", "x"), &pod("a", "x", 2), Vec::new(), Expect::Revision(99)),
+    ];
+    assert!(matches!(store.commit(operations), Err(CommitError::Stale(stale)) if stale == key("a", "x")));
+    assert_eq!(store.revision(), before);
+    assert!(store.get(&key("a", "new")).is_none());
+}
+
+#[test]
+fn old_revisions_are_readable_until_the_log_forgets_them() {
+    let store = Store::new(3);
+    let first = put_pod(&store, "a", "x", 1).revision;
+    put_pod(&store, "a", "y", 1);
+    remove_pod(&store, "a", "x");
+    let then = store.list_at("pods", Some("a"), first).unwrap();
+    assert_eq!(names(&then), ["a/x"]);
+    assert_eq!(names(&store.list("pods", Some("a"))), ["a/y"]);
+    put_pod(&store, "a", "z", 1);
+    put_pod(&store, "a", "z", 2);
+    assert!(matches!(store.list_at("pods", None, first), Err(RevisionError::Compacted { .. })));
+    assert!(matches!(store.events_after("pods", first), Err(RevisionError::Compacted { .. })));
+    assert!(matches!(store.list_at("pods", None, 1000), Err(RevisionError::Future { .. })));
+}
+
+#[test]
+fn owners_know_their_children() {
+    let store = Store::default();
+    let mut owned = pod("a", "x", 1);
+    owned["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "v1", "kind": "Pod", "name": "o", "uid": "owner", "controller": true}]);
+    store.commit(vec![put(key("a", "x"), &owned, Vec::new(), Expect::Absent)]).unwrap();
+    assert_eq!(store.children("owner"), [key("a", "x")]);
+    put_pod(&store, "a", "x", 2);
+    assert!(store.children("owner").is_empty());
+}
+
+#[test]
+fn a_reopened_folder_has_every_acknowledged_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let (fingerprint, revision) = {
+        let store = Store::open(folder.path(), 100).unwrap();
+        for marker in 0..20 {
+            put_pod(&store, "a", &format!("p{}", marker % 7), marker);
+        }
+        remove_pod(&store, "a", "p3");
+        (store.fingerprint(), store.revision())
+    };
+    // A write that was cut off half-way was never acknowledged.
+    use std::io::Write as _;
+    let mut log = std::fs::OpenOptions::new().append(true).open(folder.path().join("log")).unwrap();
+    log.write_all(br#"[{"table":"pods","row":"a/half"#).unwrap();
+    let store = Store::open(folder.path(), 100).unwrap();
+    assert_eq!(store.fingerprint(), fingerprint);
+    assert!(matches!(store.events_after("pods", revision - 1), Err(RevisionError::Compacted { .. })));
+    put_pod(&store, "a", "after", 1);
+    drop(store);
+    assert!(Store::open(folder.path(), 100).unwrap().get(&key("a", "after")).is_some());
+}
+
+#[test]
+fn a_second_process_cannot_open_the_same_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let _first = Store::open(folder.path(), 100).unwrap();
+    assert!(matches!(Store::open(folder.path(), 100), Err(DiskError::Locked(_))));
+}
+
+#[test]
+fn a_damaged_folder_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("log"), "not json\n").unwrap();
+    let error = Store::open(folder.path(), 100).unwrap_err();
+    assert!(error.to_string().contains("line 1"), "{error}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("log")).unwrap(), "not json\n");
+}
+
+proptest! {
+    /// Replaying the log from any revision onto the list at that revision gives the current list.
+    #[test]
+    fn list_then_watch_misses_nothing(steps in prop::collection::vec((0..5u8, any::<bool>()), 1..60), cut in 0usize..60) {
+        let store = Store::default();
+        let mut revisions = vec![store.revision()];
+        for (index, (name, delete)) in steps.iter().enumerate() {
+            let name = format!("p{name}");
+            if *delete { remove_pod(&store, "a", &name); } else { put_pod(&store, "a", &name, index as u64); }
+            revisions.push(store.revision());
+        }
+        let from = revisions[cut % revisions.len()];
+        let mut rows: BTreeMap<String, u64> = store.list_at("pods", None, from).unwrap().rows.iter()
+            .map(|entry| (entry.meta.name.to_string(), entry.revision)).collect();
+        for event in store.events_after("pods", from).unwrap().0 {
+            if event.deleted { rows.remove(&*event.entry.meta.name); }
+            else { rows.insert(event.entry.meta.name.to_string(), event.entry.revision); }
+        }
+        let now: BTreeMap<String, u64> = store.list("pods", None).rows.iter()
+            .map(|entry| (entry.meta.name.to_string(), entry.revision)).collect();
+        prop_assert_eq!(rows, now);
+    }
+
+    /// Whatever happened, a store read back from disk is the store that was written.
+    #[test]
+    fn disk_round_trip(steps in prop::collection::vec((0..5u8, any::<bool>()), 1..30)) {
+        let folder = tempfile::tempdir().unwrap();
+        let written = {
+            let store = Store::open(folder.path(), 100).unwrap();
+            for (index, (name, delete)) in steps.iter().enumerate() {
+                let name = format!("p{name}");
+                if *delete { remove_pod(&store, "a", &name); } else { put_pod(&store, "a", &name, index as u64); }
+            }
+            // A snapshot at the end must not change what is read back.
+            let mut inner = store.inner.write();
+            let revision = inner.revision;
+            let rows: Vec<_> = inner.tables.iter()
+                .flat_map(|(name, table)| table.rows_with_keys().map(move |(row, entry)| (Arc::clone(name), row, entry)))
+                .collect();
+            if steps.len() % 2 == 0 {
+                inner.disk.as_mut().unwrap().snapshot(revision, rows.into_iter()).unwrap();
+            }
+            drop(inner);
+            store.fingerprint()
+        };
+        prop_assert_eq!(Store::open(folder.path(), 100).unwrap().fingerprint(), written);
+    }
+}

@@ -1,0 +1,136 @@
+//! Placing a Pod on a node.
+
+use axum::response::Response;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::resource::Subresource;
+use crate::server::{Call, Caller, Server, respond_value};
+use crate::status::ApiError;
+use crate::store::Key;
+use crate::verbs::{Changed, decode_body};
+use crate::request::WriteOptions;
+
+/// Where a Pod goes.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Binding {
+    #[serde(default)]
+    pub(crate) metadata: BindingMeta,
+    pub(crate) target: Target,
+}
+
+/// What a binding hands on to the Pod.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct BindingMeta {
+    #[serde(default)]
+    pub(crate) name: String,
+    pub(crate) uid: Option<String>,
+    #[serde(default)]
+    pub(crate) annotations: Map<String, Value>,
+    #[serde(default)]
+    pub(crate) labels: Map<String, Value>,
+}
+
+/// The node.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Target {
+    #[serde(default)]
+    pub(crate) kind: String,
+    #[serde(default)]
+    pub(crate) name: String,
+}
+
+impl Server {
+    pub(super) async fn on_binding(&self, call: &Call<'_>, body: &[u8]) -> Result<Response, ApiError> {
+        let binding = parse(body)?;
+        self.bind(call.caller, &call.key(), &binding, &WriteOptions::parse(call.query)?).await?;
+        Ok(bound())
+    }
+
+    /// `POST …/bindings`, where the body names the Pod.
+    pub(crate) async fn on_bindings(
+        &self,
+        caller: &Caller,
+        namespace: &str,
+        options: &WriteOptions,
+        body: &[u8],
+    ) -> Result<Response, ApiError> {
+        let binding = parse(body)?;
+        let pods = self.resource("", "v1", "pods")?;
+        let key = Key::new(&pods.table, namespace, &binding.metadata.name);
+        self.bind(caller, &key, &binding, options).await?;
+        Ok(bound())
+    }
+
+    /// Sets the node of a Pod that has none.
+    pub(crate) async fn bind(
+        &self,
+        caller: &Caller,
+        key: &Key,
+        binding: &Binding,
+        options: &WriteOptions,
+    ) -> Result<(), ApiError> {
+        let pods = self.resource("", "v1", "pods")?;
+        if binding.target.name.is_empty() {
+            let error = maar_machinery::error::FieldError::required("target.name", "the name of a node");
+            return Err(ApiError::invalid(&pods, key.name(), &[error]));
+        }
+        let conflict = |why: String| ApiError::conflict(&pods, key.name(), why);
+        let change = |old: &Value| {
+            if binding.metadata.uid.as_deref().is_some_and(|uid| old["metadata"]["uid"] != uid) {
+                return Err(conflict("Precondition failed: the Pod has another UID".into()));
+            }
+            if old["metadata"]["deletionTimestamp"].is_string() {
+                return Err(conflict(format!("pod {} is being deleted, cannot be assigned to a host", key.name())));
+            }
+            if let Some(node) = old["spec"]["nodeName"].as_str().filter(|node| !node.is_empty()) {
+                return Err(conflict(format!("pod {} is already assigned to node {node:?}", key.name())));
+            }
+            if old["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
+                return Err(conflict(format!("pod {} has non-empty .spec.schedulingGates", key.name())));
+            }
+            let mut object = old.clone();
+            place(&mut object, binding, &self.world.now_text());
+            Ok(Changed { object, warnings: Vec::new(), fields_settled: false })
+        };
+        self.modify(caller, &pods, key, Some(Subresource::Binding), &change, options).await?;
+        Ok(())
+    }
+}
+
+fn place(pod: &mut Value, binding: &Binding, now: &str) {
+    pod["spec"]["nodeName"] = json!(binding.target.name);
+    for (field, values) in [("annotations", &binding.metadata.annotations), ("labels", &binding.metadata.labels)] {
+        for (key, value) in values {
+            pod["metadata"][field][key] = value.clone();
+        }
+    }
+    let condition =
+        json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now});
+    if !pod["status"]["conditions"].is_array() {
+        pod["status"]["conditions"] = json!([]);
+    }
+    if let Some(conditions) = pod["status"]["conditions"].as_array_mut() {
+        conditions.retain(|condition| condition["type"] != "PodScheduled");
+        conditions.push(condition);
+    }
+}
+
+fn parse(body: &[u8]) -> Result<Binding, ApiError> {
+    let binding: Binding = serde_json::from_value(decode_body(body)?)
+        .map_err(|error| ApiError::bad_request(format!("the binding cannot be read: {error}")))?;
+    if !matches!(binding.target.kind.as_str(), "" | "Node") {
+        return Err(ApiError::bad_request(format!(
+            "target.kind: {:?} is not supported; use Node",
+            binding.target.kind
+        )));
+    }
+    Ok(binding)
+}
+
+fn bound() -> Response {
+    let status =
+        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    respond_value(StatusCode::CREATED, &status)
+}

@@ -1,0 +1,164 @@
+//! Logs, exec, attach, port-forward and proxy: passed on to the kubelet of the Pod's node.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, Request};
+use hyper::client::conn::http1;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use maar_streams::dial::BoxedIo;
+use maar_streams::{
+    AttachOptions, ExecOptions, LogOptions, OptionsError, PortForwardOptions, ProxyTarget, proxy_upgrade,
+};
+use serde_json::Value;
+
+use crate::resource::Subresource;
+use crate::server::{Call, Server};
+use crate::status::ApiError;
+
+fn bad_options(error: OptionsError) -> ApiError {
+    ApiError::bad_request(error.to_string())
+}
+
+impl Server {
+    pub(super) async fn on_log(&self, call: &Call<'_>) -> Result<Response, ApiError> {
+        let options = LogOptions::from_query(call.parts.uri.query()).map_err(bad_options)?;
+        let pod = self.get(&call.resource, &call.key())?.value();
+        let container = container(&pod, options.container.as_deref())?;
+        let path = format!(
+            "/containerLogs/{}/{}/{container}{}",
+            call.target.namespace,
+            call.target.name,
+            question(&options.to_kubelet_query())
+        );
+        let node = node_of(&pod, &container)?;
+        self.forward(&node, call, &path, Body::empty()).await
+    }
+
+    pub(super) async fn on_session(
+        &self,
+        call: &Call<'_>,
+        subresource: Subresource,
+        body: Body,
+        upgrade: Option<OnUpgrade>,
+    ) -> Result<Response, ApiError> {
+        let pod = self.get(&call.resource, &call.key())?.value();
+        let query = call.parts.uri.query();
+        let place = format!("{}/{}", call.target.namespace, call.target.name);
+        let (path, container) = match subresource {
+            Subresource::Exec => {
+                let options = ExecOptions::from_api_query(query).map_err(bad_options)?;
+                let container = container(&pod, options.container.as_deref())?;
+                (format!("/exec/{place}/{container}{}", question(&options.to_kubelet_query())), container)
+            }
+            Subresource::Attach => {
+                let options = AttachOptions::from_api_query(query).map_err(bad_options)?;
+                let container = container(&pod, options.container.as_deref())?;
+                (format!("/attach/{place}/{container}{}", question(&options.to_kubelet_query())), container)
+            }
+            _ => {
+                let options = PortForwardOptions::from_query(query).map_err(bad_options)?;
+                (format!("/portForward/{place}{}", question(&options.to_kubelet_query())), String::new())
+            }
+        };
+        let io = self.dial(&node_of(&pod, &container)?).await?;
+        let mut request = Request::new(body);
+        *request.method_mut() = call.parts.method.clone();
+        *request.headers_mut() = call.parts.headers.clone();
+        if let Some(upgrade) = upgrade {
+            request.extensions_mut().insert(upgrade);
+        }
+        let target = ProxyTarget { path_and_query: path_and_query(&path)?, headers: HeaderMap::new() };
+        proxy_upgrade(request, io, target).await.map_err(|error| {
+            let code = error.status().as_u16();
+            ApiError::new(code, if code < 500 { "BadRequest" } else { "InternalError" }, error.to_string())
+        })
+    }
+
+    /// `nodes/x/proxy/…` reaches the kubelet's own paths. Pods and Services have no address in this cluster
+    /// that anything listens on, so their proxies say so.
+    pub(super) async fn on_proxy(self: &Arc<Self>, call: &Call<'_>, body: Body) -> Result<Response, ApiError> {
+        if !call.resource.is("nodes") {
+            return Err(ApiError::not_implemented(format_args!(
+                "the proxy of {}; use port-forward",
+                call.resource.plural
+            )));
+        }
+        self.get(&call.resource, &call.key())?;
+        let query = call.parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let rest = if call.target.rest.is_empty() { "/" } else { &call.target.rest };
+        self.forward(&call.target.name, call, &format!("{rest}{query}"), body).await
+    }
+
+    async fn forward(&self, node: &str, call: &Call<'_>, path: &str, body: Body) -> Result<Response, ApiError> {
+        let failed = |error: hyper::Error| ApiError::internal(format_args!("error dialing backend: {error}"));
+        let io = self.dial(node).await?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(io)).await.map_err(failed)?;
+        tokio::spawn(connection);
+        let mut request = Request::new(body);
+        *request.method_mut() = call.parts.method.clone();
+        *request.uri_mut() = path_and_query(path)?.into();
+        request.headers_mut().insert(http::header::HOST, http::HeaderValue::from_static("kubelet"));
+        Ok(sender.send_request(request).await.map_err(failed)?.map(Body::new))
+    }
+
+    async fn dial(&self, node: &str) -> Result<BoxedIo, ApiError> {
+        let dialing = self.kubelets.read().as_ref().and_then(|kubelets| kubelets.dial(node));
+        let Some(dialing) = dialing else {
+            return Err(ApiError::internal(format_args!(
+                "error dialing backend: no kubelet answers for node {node:?}"
+            )));
+        };
+        dialing.await.map_err(|error| ApiError::internal(format_args!("error dialing backend: {error}")))
+    }
+}
+
+fn question(query: &str) -> String {
+    if query.is_empty() { String::new() } else { format!("?{query}") }
+}
+
+fn path_and_query(path: &str) -> Result<PathAndQuery, ApiError> {
+    path.parse().map_err(|_| ApiError::bad_request(format!("{path:?} is not a valid path")))
+}
+
+/// The container asked for, or the only one, or the annotated default.
+fn container(pod: &Value, asked: Option<&str>) -> Result<String, ApiError> {
+    let names = |field: &str| -> Vec<String> {
+        let list = pod["spec"][field].as_array().into_iter().flatten();
+        list.filter_map(|container| container["name"].as_str()).map(ToOwned::to_owned).collect()
+    };
+    let (main, init) = (names("containers"), names("initContainers"));
+    let pod_name = pod["metadata"]["name"].as_str().unwrap_or_default();
+    if let Some(asked) = asked.filter(|name| !name.is_empty()) {
+        if main.iter().chain(&init).any(|name| name == asked) {
+            return Ok(asked.to_owned());
+        }
+        return Err(ApiError::bad_request(format!("container {asked} is not valid for pod {pod_name}")));
+    }
+    let default = pod["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"].as_str();
+    if let Some(default) = default.filter(|name| main.iter().any(|main| main == name)) {
+        return Ok(default.to_owned());
+    }
+    match main.as_slice() {
+        [only] => Ok(only.clone()),
+        _ => Err(ApiError::bad_request(format!(
+            "a container name must be specified for pod {pod_name}, choose one of: [{}]{}",
+            main.join(" "),
+            if init.is_empty() { String::new() } else { format!(" or one of the init containers: [{}]", init.join(" ")) }
+        ))),
+    }
+}
+
+fn node_of(pod: &Value, container: &str) -> Result<String, ApiError> {
+    match pod["spec"]["nodeName"].as_str() {
+        Some(node) if !node.is_empty() => Ok(node.to_owned()),
+        _ => Err(ApiError::bad_request(format!(
+            "pod {} does not have a host assigned{}",
+            pod["metadata"]["name"].as_str().unwrap_or_default(),
+            if container.is_empty() { String::new() } else { format!(" (container {container})") }
+        ))),
+    }
+}

@@ -1,0 +1,131 @@
+//! Deleting a Pod if its disruption budget allows.
+
+use axum::response::Response;
+use http::StatusCode;
+use maar_machinery::selector::LabelSelector;
+use serde_json::{Value, json};
+
+use crate::resource::{Resource, Subresource};
+use crate::server::{Call, Caller, Server, respond_value};
+use crate::status::ApiError;
+use crate::store::{Entry, Key};
+use crate::verbs::{Changed, DeleteOptions, decode_body};
+use crate::request::WriteOptions;
+
+impl Server {
+    pub(super) async fn on_eviction(&self, call: &Call<'_>, body: &[u8]) -> Result<Response, ApiError> {
+        let eviction = decode_body(body)?;
+        let options: DeleteOptions = match eviction.get("deleteOptions") {
+            None | Some(Value::Null) => DeleteOptions::default(),
+            Some(options) => serde_json::from_value(options.clone())
+                .map_err(|error| ApiError::bad_request(format!("deleteOptions: {error}")))?,
+        };
+        self.evict(call.caller, &call.resource, &call.key(), &options).await?;
+        let status =
+            json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+        Ok(respond_value(StatusCode::CREATED, &status))
+    }
+
+    async fn evict(
+        &self,
+        caller: &Caller,
+        pods: &Resource,
+        key: &Key,
+        options: &DeleteOptions,
+    ) -> Result<(), ApiError> {
+        let entry = self.get(pods, key)?;
+        let pod = entry.value();
+        let phase = pod["status"]["phase"].as_str().unwrap_or_default();
+        // Pods that do not run, or are going already, disturb nobody.
+        let harmless = matches!(phase, "Succeeded" | "Failed" | "Pending") || entry.meta.deleting;
+        if !harmless && options.dry_run.is_empty() {
+            self.take_disruption(caller, key, &entry, &pod).await?;
+        }
+        let precondition = DeleteOptions::of_uid(&entry.meta.uid).preconditions;
+        let options = DeleteOptions {
+            preconditions: options.preconditions.clone().or(precondition),
+            ..options.clone()
+        };
+        self.delete(caller, pods, key, &options).await?;
+        Ok(())
+    }
+
+    /// Uses up one disruption of the Pod's budget, or refuses.
+    async fn take_disruption(
+        &self,
+        caller: &Caller,
+        key: &Key,
+        entry: &Entry,
+        pod: &Value,
+    ) -> Result<(), ApiError> {
+        let budgets = self.resource("policy", "v1", "poddisruptionbudgets")?;
+        let mut found = Vec::new();
+        for budget in self.store.list(&budgets.table, Some(key.namespace())).rows {
+            let value = budget.value();
+            let selects = LabelSelector::from_object(&value["spec"]["selector"])
+                .is_ok_and(|selector| value["spec"]["selector"].is_object() && selector.matches(&entry.meta));
+            if selects {
+                found.push((budget.meta.name.to_string(), value));
+            }
+        }
+        let (name, budget) = match found.as_slice() {
+            [] => return Ok(()),
+            [one] => one,
+            _ => {
+                return Err(ApiError::internal(
+                    "this pod has more than one PodDisruptionBudget, which the eviction subresource does not support",
+                ));
+            }
+        };
+        if always_allowed(budget, pod) {
+            return Ok(());
+        }
+        let budget_key = Key::new(&budgets.table, key.namespace(), name);
+        let now = self.world.now_text();
+        let change = |old: &Value| {
+            let mut object = old.clone();
+            let allowed = old["status"]["disruptionsAllowed"].as_i64().unwrap_or(0);
+            let observed = old["status"]["observedGeneration"].as_i64().unwrap_or(0);
+            if observed < old["metadata"]["generation"].as_i64().unwrap_or(0) || allowed <= 0 {
+                return Err(refused(name, old));
+            }
+            object["status"]["disruptionsAllowed"] = json!(allowed - 1);
+            object["status"]["disruptedPods"][key.name()] = json!(now);
+            Ok(Changed { object, warnings: Vec::new(), fields_settled: false })
+        };
+        let part = Some(Subresource::Status);
+        self.modify(caller, &budgets, &budget_key, part, &change, &WriteOptions::default()).await?;
+        Ok(())
+    }
+}
+
+/// A Pod that is not healthy counts for no budget if the budget says so, or if enough others are.
+fn always_allowed(budget: &Value, pod: &Value) -> bool {
+    let ready = pod["status"]["conditions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
+    if ready {
+        return false;
+    }
+    let count = |field: &str| budget["status"][field].as_i64().unwrap_or(0);
+    budget["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
+        || (count("currentHealthy") >= count("desiredHealthy") && count("desiredHealthy") > 0)
+}
+
+fn refused(name: &str, budget: &Value) -> ApiError {
+    let status = &budget["status"];
+    let mut error = ApiError::new(
+        429,
+        "TooManyRequests",
+        "Cannot evict pod as it would violate the pod's disruption budget.",
+    );
+    let message = format!(
+        "The disruption budget {name} needs {} healthy pods and has {} currently",
+        status["desiredHealthy"].as_i64().unwrap_or(0),
+        status["currentHealthy"].as_i64().unwrap_or(0)
+    );
+    error.details = Some(json!({"causes": [{"reason": "DisruptionBudget", "message": message}]}));
+    error
+}

@@ -1,0 +1,118 @@
+//! The replica count of any kind, in one shape.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::{Method, StatusCode};
+use maar_machinery::crd::{FieldPath, Scale};
+use maar_machinery::selector::LabelSelector;
+use serde_json::{Value, json};
+
+use crate::request::WriteOptions;
+use crate::resource::{Origin, Resource, Subresource};
+use crate::server::{Call, Server, content_type, respond_value};
+use crate::status::ApiError;
+use crate::verbs::{Changed, PatchBody, decode_body};
+
+/// Where a kind keeps its replica counts and selector.
+fn paths(resource: &Resource) -> Scale {
+    if let Origin::Custom(version) = &resource.origin
+        && let Some(scale) = &version.scale
+    {
+        return scale.clone();
+    }
+    Scale {
+        spec_replicas: FieldPath::new(".spec.replicas"),
+        status_replicas: FieldPath::new(".status.replicas"),
+        label_selector: Some(FieldPath::new(".spec.selector")),
+    }
+}
+
+impl Server {
+    pub(super) async fn on_scale(self: &Arc<Self>, call: &Call<'_>, body: &[u8]) -> Result<Response, ApiError> {
+        let resource = &call.resource;
+        let paths = paths(resource);
+        let shown = |entry: Value| respond_value(StatusCode::OK, &scale_of(&entry, &paths));
+        let key = call.key();
+        let wanted: Box<dyn Fn(&Value) -> Result<Value, ApiError> + Send + Sync> = match call.parts.method {
+            Method::GET => {
+                let object = self.from_storage(resource, self.get(resource, &key)?.value());
+                return Ok(shown(object));
+            }
+            Method::PUT => {
+                let given = decode_body(body)?;
+                Box::new(move |_| Ok(given.clone()))
+            }
+            Method::PATCH => {
+                let patch = PatchBody::decode(content_type(call.parts), body)?;
+                Box::new(move |scale| patch_scale(scale, &patch))
+            }
+            _ => return Err(ApiError::method_not_allowed("scale can be read, replaced and patched")),
+        };
+        let change = |old: &Value| {
+            let scale = wanted(&scale_of(old, &paths))?;
+            scaled(resource, old, &scale, &paths)
+        };
+        let options = WriteOptions::parse(call.query)?;
+        let part = Some(Subresource::Scale);
+        let written = self.modify(call.caller, resource, &key, part, &change, &options).await?;
+        Ok(shown(self.from_storage(resource, written.entry.value())))
+    }
+}
+
+fn patch_scale(scale: &Value, patch: &PatchBody) -> Result<Value, ApiError> {
+    use maar_machinery::patch::{json, merge};
+    let result = match patch {
+        PatchBody::Json(patch) => json::apply(scale.clone(), patch),
+        // A Scale has no lists to merge and nobody else's fields to respect.
+        PatchBody::Merge(patch) | PatchBody::Strategic(patch) | PatchBody::Apply(patch) => {
+            merge::apply(scale.clone(), patch)
+        }
+    };
+    result.map_err(|error| ApiError::new(error.code(), "BadRequest", error.to_string()))
+}
+
+fn scaled(resource: &Resource, old: &Value, scale: &Value, paths: &Scale) -> Result<Changed, ApiError> {
+    let name = old["metadata"]["name"].as_str().unwrap_or_default();
+    let replicas = match &scale["spec"]["replicas"] {
+        Value::Null => 0,
+        given => given.as_i64().filter(|count| (0..=i64::from(i32::MAX)).contains(count)).ok_or_else(|| {
+            let error = maar_machinery::error::FieldError::invalid(
+                "spec.replicas",
+                given.clone(),
+                "must be a whole number, zero or more",
+            );
+            ApiError::invalid(resource, name, &[error])
+        })?,
+    };
+    let mut object = old.clone();
+    paths.spec_replicas.set(&mut object, json!(replicas));
+    object["metadata"]["resourceVersion"] = scale["metadata"]["resourceVersion"].clone();
+    Ok(Changed { object, warnings: Vec::new(), fields_settled: false })
+}
+
+fn scale_of(object: &Value, paths: &Scale) -> Value {
+    let metadata = &object["metadata"];
+    let mut kept = json!({});
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = metadata.get(field) {
+            kept[field] = value.clone();
+        }
+    }
+    let count = |path: &FieldPath| path.get(object).and_then(Value::as_i64).unwrap_or(0);
+    let mut status = json!({"replicas": count(&paths.status_replicas)});
+    if let Some(selector) = paths.label_selector.as_ref().and_then(|path| path.get(object)) {
+        let text = match selector {
+            Value::String(text) => text.clone(),
+            other => LabelSelector::from_object(other).map(|parsed| parsed.to_string()).unwrap_or_default(),
+        };
+        status["selector"] = json!(text);
+    }
+    json!({
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": kept,
+        "spec": {"replicas": count(&paths.spec_replicas)},
+        "status": status,
+    })
+}

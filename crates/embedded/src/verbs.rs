@@ -1,0 +1,34 @@
+//! What can be done with objects, whoever asks: the HTTP handlers and the built-in controllers call the same
+//! functions. One verb a file; `prepare` holds the steps all writes share.
+
+mod create;
+mod delete;
+mod modify;
+mod patch;
+mod prepare;
+mod read;
+mod watch;
+
+use std::sync::Arc;
+
+pub(crate) use delete::{DeleteOptions, Deleted, Propagation};
+pub(crate) use modify::{Change, Changed};
+pub(crate) use patch::{PatchBody, decode_yaml};
+pub(crate) use prepare::decode_body;
+pub(crate) use read::{ListOptions, Page, Selection};
+pub(crate) use watch::{WatchEvent, WatchOptions, WatchStream};
+
+use crate::store::Entry;
+
+/// How often a write is tried anew when somebody else was quicker and the client did not insist on a revision.
+const ATTEMPTS: usize = 64;
+
+/// The result of a write.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) entry: Arc<Entry>,
+    /// Whether the object is new.
+    pub(crate) created: bool,
+    /// What the client should know, sent as `Warning` headers.
+    pub(crate) warnings: Vec<String>,
+}

@@ -1,0 +1,261 @@
+//! Delete and deletecollection: at once, gracefully, or held by finalizers.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::prepare::metadata;
+use super::{ATTEMPTS, ListOptions};
+use crate::resource::Resource;
+use crate::server::{Caller, Server};
+use crate::status::ApiError;
+use crate::store::{self, CommitError, Entry, Expect, Key, Operation};
+use crate::world::seconds_text;
+
+/// The finalizer by which an owner waits for its dependents.
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+/// The finalizer by which an owner lets its dependents go.
+pub(crate) const ORPHAN: &str = "orphan";
+
+/// What happens to dependents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) enum Propagation {
+    Orphan,
+    Background,
+    Foreground,
+}
+
+/// What must be true of the object.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Preconditions {
+    pub(crate) uid: Option<String>,
+    pub(crate) resource_version: Option<String>,
+}
+
+/// The options of a delete request.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DeleteOptions {
+    pub(crate) grace_period_seconds: Option<i64>,
+    #[serde(default)]
+    pub(crate) preconditions: Option<Preconditions>,
+    pub(crate) propagation_policy: Option<Propagation>,
+    pub(crate) orphan_dependents: Option<bool>,
+    #[serde(default)]
+    pub(crate) dry_run: Vec<String>,
+}
+
+impl DeleteOptions {
+    /// The object with this uid and no other, as controllers delete.
+    pub(crate) fn of_uid(uid: &str) -> Self {
+        let preconditions = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
+        Self { preconditions: Some(preconditions), ..Self::default() }
+    }
+
+    pub(crate) fn propagation(mut self, propagation: Propagation) -> Self {
+        self.propagation_policy = Some(propagation);
+        self
+    }
+
+    pub(crate) fn validate(&self) -> Result<(), ApiError> {
+        if self.propagation_policy.is_some() && self.orphan_dependents.is_some() {
+            return Err(ApiError::bad_request(
+                "orphanDependents and propagationPolicy may not both be set",
+            ));
+        }
+        if self.grace_period_seconds.is_some_and(|seconds| seconds < 0) {
+            return Err(ApiError::bad_request("gracePeriodSeconds: must be zero or more"));
+        }
+        match self.dry_run.as_slice() {
+            [] => Ok(()),
+            [all] if all == "All" => Ok(()),
+            other => Err(ApiError::bad_request(format!("dryRun: {other:?} is not supported; use All"))),
+        }
+    }
+
+    fn effective_propagation(&self) -> Option<Propagation> {
+        self.propagation_policy.or(match self.orphan_dependents {
+            Some(true) => Some(Propagation::Orphan),
+            Some(false) => Some(Propagation::Background),
+            None => None,
+        })
+    }
+}
+
+/// The object as the deletion left it.
+#[derive(Debug)]
+pub(crate) struct Deleted {
+    pub(crate) entry: Arc<Entry>,
+    /// Whether it is gone; otherwise it waits for its grace period or finalizers.
+    pub(crate) gone: bool,
+}
+
+/// What a deletion does to the object now.
+enum Step {
+    Remove,
+    Mark(Value),
+    Nothing,
+}
+
+impl Server {
+    pub(crate) async fn delete(
+        &self,
+        caller: &Caller,
+        resource: &Resource,
+        key: &Key,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, ApiError> {
+        options.validate()?;
+        for _ in 0..ATTEMPTS {
+            let current =
+                self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
+            check_preconditions(resource, key, &current, options)?;
+            let object = current.value();
+            self.admit_delete(caller, resource, key, &object, !options.dry_run.is_empty()).await?;
+            let step = self.deletion_step(resource, &object, options);
+            let expect = Expect::Revision(current.revision);
+            let (operation, gone) = match step {
+                Step::Nothing => return Ok(Deleted { entry: current, gone: false }),
+                Step::Remove => (Operation::Delete { key: key.clone(), expect }, true),
+                Step::Mark(marked) => {
+                    (store::put(key.clone(), &marked, resource.fields_of(&marked), expect), false)
+                }
+            };
+            if !options.dry_run.is_empty() {
+                return Ok(Deleted { entry: current, gone });
+            }
+            match self.store.commit(vec![operation]) {
+                Ok(mut entries) => {
+                    let entry = entries.swap_remove(0);
+                    if gone {
+                        self.after_delete(resource, &entry);
+                    } else {
+                        self.after_write(resource, &entry);
+                    }
+                    return Ok(Deleted { entry, gone });
+                }
+                Err(CommitError::Stale(_)) => {}
+                Err(error @ CommitError::Disk(_)) => return Err(ApiError::internal(error)),
+            }
+        }
+        Err(ApiError::modified(resource, key.name()))
+    }
+
+    /// Deletes what a list with the same options would show.
+    pub(crate) async fn delete_collection(
+        &self,
+        caller: &Caller,
+        resource: &Resource,
+        namespace: Option<&str>,
+        selection: &ListOptions,
+        options: &DeleteOptions,
+    ) -> Result<Vec<Arc<Entry>>, ApiError> {
+        options.validate()?;
+        let page = self.list(resource, namespace, selection)?;
+        let mut deleted = Vec::with_capacity(page.rows.len());
+        for entry in page.rows {
+            let key = Key::new(&resource.table, &entry.meta.namespace, &entry.meta.name);
+            match self.delete(caller, resource, &key, options).await {
+                Ok(result) => deleted.push(result.entry),
+                // Gone already is what was wanted.
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(deleted)
+    }
+
+    fn deletion_step(&self, resource: &Resource, object: &Value, options: &DeleteOptions) -> Step {
+        let mut marked = object.clone();
+        let grace = grace_seconds(resource, object, options);
+        let already = object["metadata"]["deletionTimestamp"].is_string();
+        set_propagation(&mut marked, options.effective_propagation());
+        let held = is_held(resource, &marked);
+        if grace == 0 && !held {
+            return Step::Remove;
+        }
+        let metadata = metadata(&mut marked);
+        let remaining = metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64);
+        // A second deletion may only shorten the time that is left.
+        if !already || remaining.is_some_and(|remaining| grace < remaining) {
+            let deadline = self.world.clock.now() + SignedDuration::from_secs(grace);
+            metadata.insert("deletionTimestamp".into(), seconds_text(deadline).into());
+            metadata.insert("deletionGracePeriodSeconds".into(), grace.into());
+            if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
+                metadata.insert("generation".into(), (generation + 1).into());
+            }
+        }
+        if resource.is("namespaces") {
+            marked["status"]["phase"] = json!("Terminating");
+        }
+        if &marked == object { Step::Nothing } else { Step::Mark(marked) }
+    }
+}
+
+fn check_preconditions(
+    resource: &Resource,
+    key: &Key,
+    current: &Entry,
+    options: &DeleteOptions,
+) -> Result<(), ApiError> {
+    let Some(wanted) = &options.preconditions else { return Ok(()) };
+    let failed = |what: &str, wanted: &str, found: &str| {
+        let why = format!(
+            "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+        );
+        Err(ApiError::conflict(resource, key.name(), why))
+    };
+    if let Some(uid) = &wanted.uid
+        && **uid != *current.meta.uid
+    {
+        return failed("UID", uid, &current.meta.uid);
+    }
+    if let Some(version) = &wanted.resource_version
+        && *version != current.revision.to_string()
+    {
+        return failed("ResourceVersion", version, &current.revision.to_string());
+    }
+    Ok(())
+}
+
+/// Only Pods that a kubelet may be running are given time.
+fn grace_seconds(resource: &Resource, object: &Value, options: &DeleteOptions) -> i64 {
+    if !resource.is("pods") {
+        return 0;
+    }
+    let ended = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    let placed = object["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
+    if ended || !placed {
+        return 0;
+    }
+    let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
+    options.grace_period_seconds.unwrap_or(own).max(0)
+}
+
+fn set_propagation(object: &mut Value, propagation: Option<Propagation>) {
+    let Some(propagation) = propagation else { return };
+    let wanted = match propagation {
+        Propagation::Foreground => Some(FOREGROUND),
+        Propagation::Orphan => Some(ORPHAN),
+        Propagation::Background => None,
+    };
+    let metadata = metadata(object);
+    let mut finalizers: Vec<Value> =
+        metadata.get("finalizers").and_then(Value::as_array).cloned().unwrap_or_default();
+    finalizers.retain(|finalizer| finalizer != FOREGROUND && finalizer != ORPHAN);
+    finalizers.extend(wanted.map(Value::from));
+    if finalizers.is_empty() {
+        metadata.remove("finalizers");
+    } else {
+        metadata.insert("finalizers".into(), finalizers.into());
+    }
+}
+
+fn is_held(resource: &Resource, object: &Value) -> bool {
+    let non_empty = |list: &Value| list.as_array().is_some_and(|list| !list.is_empty());
+    non_empty(&object["metadata"]["finalizers"])
+        || (resource.is("namespaces") && non_empty(&object["spec"]["finalizers"]))
+}

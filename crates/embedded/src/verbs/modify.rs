@@ -1,0 +1,229 @@
+//! Update and patch: read, change, check, store if nobody was quicker.
+
+use std::sync::Arc;
+
+use maar_machinery::apply::keep_times_of_no_change;
+use serde_json::Value;
+
+use super::prepare::{count_generation, decode_object, meta_text, metadata};
+use super::{ATTEMPTS, Written};
+use crate::request::WriteOptions;
+use crate::resource::{Resource, Subresource};
+use crate::server::{Caller, Server};
+use crate::status::ApiError;
+use crate::store::{self, CommitError, Entry, Expect, Key};
+
+/// What a change makes of the stored object.
+pub(crate) struct Changed {
+    pub(crate) object: Value,
+    /// Warnings found while making it.
+    pub(crate) warnings: Vec<String>,
+    /// Whether managed fields are settled already, as server-side apply does.
+    pub(crate) fields_settled: bool,
+}
+
+/// Makes the new object from the stored one; may be called again if the stored one moved on.
+pub(crate) type Change<'a> = dyn Fn(&Value) -> Result<Changed, ApiError> + Send + Sync + 'a;
+
+/// One attempt's inputs, to keep the argument lists short.
+struct Attempt<'a> {
+    caller: &'a Caller,
+    resource: &'a Resource,
+    key: &'a Key,
+    subresource: Option<Subresource>,
+    options: &'a WriteOptions,
+}
+
+enum Outcome {
+    Done(Written),
+    /// Somebody else wrote first.
+    Raced,
+}
+
+impl Server {
+    /// Replaces the object by `object`, whole or only the part a subresource stands for.
+    pub(crate) async fn update(
+        &self,
+        caller: &Caller,
+        resource: &Resource,
+        key: &Key,
+        subresource: Option<Subresource>,
+        mut object: Value,
+        options: &WriteOptions,
+    ) -> Result<Written, ApiError> {
+        let warnings = decode_object(resource, &mut object, options.field_validation)?;
+        let given = meta_text(&object, "name").unwrap_or_default();
+        if given != key.name() {
+            return Err(ApiError::bad_request(format!(
+                "the name of the object ({given}) does not match the name on the URL ({})",
+                key.name()
+            )));
+        }
+        let change = |_: &Value| {
+            Ok(Changed { object: object.clone(), warnings: warnings.clone(), fields_settled: false })
+        };
+        self.modify(caller, resource, key, subresource, &change, options).await
+    }
+
+    /// Changes a stored object. If the new object names a resourceVersion, it must be the stored one's;
+    /// otherwise the change is made again on whatever is stored then.
+    pub(crate) async fn modify(
+        &self,
+        caller: &Caller,
+        resource: &Resource,
+        key: &Key,
+        subresource: Option<Subresource>,
+        change: &Change<'_>,
+        options: &WriteOptions,
+    ) -> Result<Written, ApiError> {
+        let attempt = Attempt { caller, resource, key, subresource, options };
+        for _ in 0..ATTEMPTS {
+            match self.try_modify(&attempt, change).await? {
+                Outcome::Done(written) => return Ok(written),
+                Outcome::Raced => {}
+            }
+        }
+        Err(ApiError::modified(resource, key.name()))
+    }
+
+    async fn try_modify(&self, attempt: &Attempt<'_>, change: &Change<'_>) -> Result<Outcome, ApiError> {
+        let Attempt { resource, key, subresource, options, caller } = *attempt;
+        let current =
+            self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
+        let old = self.from_storage(resource, current.value());
+        let Changed { object: mut new, mut warnings, fields_settled } = change(&old)?;
+        check_revision(resource, key, &new, &current)?;
+        self.carry_identity(resource, key.namespace(), &mut new, &old)?;
+        self.default(resource, &mut new);
+        if matches!(subresource, Some(Subresource::Status | Subresource::Approval)) {
+            keep_all_but_status(&mut new, &old);
+            resource.strategy().prepare_status(&mut new, &old, &self.world);
+        } else {
+            self.prepare_object_update(resource, subresource, &mut new, &old);
+        }
+        let admitted =
+            self.admit_update(caller, resource, key, subresource, &mut new, &old, options).await?;
+        warnings.extend(admitted.warnings);
+        count_generation(resource, &mut new, &old);
+        self.validate(resource, &new, Some(&old), subresource)?;
+        if !fields_settled {
+            self.own_fields(caller, resource, Some(&old), &mut new, subresource, options);
+        }
+        if keep_times_of_no_change(&old, &mut new) {
+            return Ok(Outcome::Done(Written { entry: current, created: false, warnings }));
+        }
+        self.store_change(attempt, &current, &old, new, warnings)
+    }
+
+    fn store_change(
+        &self,
+        attempt: &Attempt<'_>,
+        current: &Arc<Entry>,
+        old: &Value,
+        new: Value,
+        warnings: Vec<String>,
+    ) -> Result<Outcome, ApiError> {
+        let Attempt { resource, key, options, caller, .. } = *attempt;
+        let expect = Expect::Revision(current.revision);
+        let finished = deletion_is_finished(&new);
+        let mut stored = self.to_storage(resource, new);
+        let _addresses = resource.is("services").then(|| self.addresses.lock());
+        self.allocate(resource, &mut stored)?;
+        if options.dry_run {
+            let entry = store::decode(&stored, current.revision).into();
+            return Ok(Outcome::Done(Written { entry, created: false, warnings }));
+        }
+        let operation = if finished {
+            store::Operation::Delete { key: key.clone(), expect }
+        } else {
+            store::put(key.clone(), &stored, resource.fields_of(&stored), expect)
+        };
+        let mut operations = vec![operation];
+        operations.extend(self.charge_update(caller, resource, key, &stored, old)?);
+        match self.store.commit(operations) {
+            Ok(mut entries) => {
+                let entry = entries.swap_remove(0);
+                if finished {
+                    self.after_delete(resource, &entry);
+                } else {
+                    self.after_write(resource, &entry);
+                }
+                Ok(Outcome::Done(Written { entry, created: false, warnings }))
+            }
+            Err(CommitError::Stale(_)) => Ok(Outcome::Raced),
+            Err(error @ CommitError::Disk(_)) => Err(ApiError::internal(error)),
+        }
+    }
+
+    fn prepare_object_update(
+        &self,
+        resource: &Resource,
+        subresource: Option<Subresource>,
+        new: &mut Value,
+        old: &Value,
+    ) {
+        // Placing a Pod is the one change that touches both: it also says that the Pod is scheduled.
+        if resource.has(Subresource::Status) && subresource != Some(Subresource::Binding) {
+            copy_member(new, old, "status");
+        }
+        if subresource.is_none() {
+            resource.strategy().prepare_update(new, old);
+        }
+    }
+
+    /// A custom kind with a status subresource starts without a status.
+    pub(super) fn prepare_custom_create(&self, resource: &Resource, object: &mut Value) {
+        if resource.is_custom()
+            && resource.has(Subresource::Status)
+            && let Some(map) = object.as_object_mut()
+        {
+            map.remove("status");
+        }
+    }
+}
+
+fn check_revision(resource: &Resource, key: &Key, new: &Value, current: &Entry) -> Result<(), ApiError> {
+    match meta_text(new, "resourceVersion").unwrap_or_default() {
+        "" => Ok(()),
+        given if given == current.revision.to_string() => Ok(()),
+        _ => Err(ApiError::modified(resource, key.name())),
+    }
+}
+
+fn copy_member(new: &mut Value, old: &Value, member: &str) {
+    let Some(map) = new.as_object_mut() else { return };
+    match old.get(member) {
+        Some(value) => map.insert(member.to_owned(), value.clone()),
+        None => map.remove(member),
+    };
+}
+
+/// A write to the status changes the status and nothing else, except whose fields they are.
+fn keep_all_but_status(new: &mut Value, old: &Value) {
+    let status = new.get("status").cloned();
+    let managed = new.get("metadata").and_then(|metadata| metadata.get("managedFields")).cloned();
+    *new = old.clone();
+    if let Some(map) = new.as_object_mut() {
+        match status {
+            Some(status) => map.insert("status".into(), status),
+            None => map.remove("status"),
+        };
+    }
+    match managed {
+        Some(managed) => metadata(new).insert("managedFields".into(), managed),
+        None => metadata(new).remove("managedFields"),
+    };
+}
+
+
+/// Whether nothing holds a deleted object any more.
+fn deletion_is_finished(object: &Value) -> bool {
+    let Some(metadata) = object.get("metadata") else { return false };
+    let has_finalizers =
+        metadata.get("finalizers").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+    let held_namespace = object["kind"] == "Namespace"
+        && object["apiVersion"] == "v1"
+        && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
+    let grace = metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0);
+    metadata.get("deletionTimestamp").is_some() && !has_finalizers && !held_namespace && grace == 0
+}

@@ -1,0 +1,215 @@
+//! Watch: the events of a table after a revision, as a stream that can be resumed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::read::revision_error;
+use super::{ListOptions, Selection};
+use crate::request::Query;
+use crate::resource::Resource;
+use crate::server::Server;
+use crate::status::ApiError;
+use crate::store::{Entry, Event, RevisionError, Store};
+
+/// How often a quiet watch says how far it is.
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// How long a watch lasts if the client does not say: long, but not so long that it outlives its rights.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(2400);
+
+/// The options of a watch request.
+#[derive(Clone, Debug)]
+pub(crate) struct WatchOptions {
+    selection: Selection,
+    namespace: Option<String>,
+    /// Events after this; none for "from the current state".
+    after: Option<u64>,
+    initial_events: bool,
+    /// Whether the end of the initial events is marked.
+    mark_initial: bool,
+    bookmarks: bool,
+    timeout: Duration,
+}
+
+impl WatchOptions {
+    pub(crate) fn parse(
+        resource: &Resource,
+        namespace: Option<&str>,
+        query: &Query,
+    ) -> Result<Self, ApiError> {
+        let version = query.text("resourceVersion").map(|text| {
+            text.parse::<u64>()
+                .map_err(|_| ApiError::bad_request(format!("resourceVersion: {text:?} is not a valid revision")))
+        });
+        let version = version.transpose()?.filter(|version| *version > 0);
+        let send_initial = query.flag("sendInitialEvents")?;
+        if send_initial.is_some() && query.text("resourceVersionMatch") != Some("NotOlderThan") {
+            return Err(ApiError::bad_request(
+                "sendInitialEvents is forbidden unless resourceVersionMatch is NotOlderThan",
+            ));
+        }
+        let timeout = query.number("timeoutSeconds")?.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
+        Ok(Self {
+            selection: Selection::parse(resource, query)?,
+            namespace: namespace.map(ToOwned::to_owned),
+            after: version,
+            initial_events: send_initial.unwrap_or(version.is_none()),
+            mark_initial: send_initial == Some(true),
+            bookmarks: query.flag("allowWatchBookmarks")?.unwrap_or(false),
+            timeout,
+        })
+    }
+
+    /// Everything of a table from now on, with the current state first: what controllers follow.
+    pub(crate) fn everything() -> Self {
+        Self {
+            selection: Selection::default(),
+            namespace: None,
+            after: None,
+            initial_events: true,
+            mark_initial: false,
+            bookmarks: false,
+            timeout: Duration::from_secs(u64::from(u32::MAX)),
+        }
+    }
+}
+
+/// One event of a watch.
+#[derive(Debug)]
+pub(crate) enum WatchEvent {
+    Added(Arc<Entry>),
+    Modified(Arc<Entry>),
+    Deleted(Arc<Entry>),
+    /// How far the watch is; `true` at the end of the initial events.
+    Bookmark(u64, bool),
+    /// The watch cannot go on.
+    Failed(ApiError),
+}
+
+/// A watch in progress.
+#[derive(Debug)]
+pub(crate) struct WatchStream {
+    store: Arc<Store>,
+    table: Arc<str>,
+    options: WatchOptions,
+    at: u64,
+    waiting: VecDeque<WatchEvent>,
+    changes: watch::Receiver<u64>,
+    deadline: Instant,
+    next_bookmark: Instant,
+    ended: bool,
+}
+
+impl Server {
+    pub(crate) fn watch(&self, resource: &Resource, options: WatchOptions) -> Result<WatchStream, ApiError> {
+        let changes = self.store.subscribe();
+        let mut waiting = VecDeque::new();
+        let mut at = options.after.unwrap_or(0);
+        let current = self.store.revision();
+        if at > current {
+            return Err(revision_error(RevisionError::Future { requested: at, current }));
+        }
+        if options.initial_events {
+            let listing = self.list(
+                resource,
+                options.namespace.as_deref(),
+                &ListOptions::selecting(options.selection.clone()),
+            )?;
+            at = listing.revision;
+            waiting.extend(listing.rows.into_iter().map(WatchEvent::Added));
+            if options.mark_initial && options.bookmarks {
+                waiting.push_back(WatchEvent::Bookmark(at, true));
+            }
+        } else if options.after.is_none() {
+            at = current;
+        }
+        let now = Instant::now();
+        Ok(WatchStream {
+            store: Arc::clone(&self.store),
+            table: Arc::clone(&resource.table),
+            at,
+            waiting,
+            changes,
+            deadline: now + options.timeout,
+            next_bookmark: now + BOOKMARK_EVERY,
+            ended: false,
+            options,
+        })
+    }
+}
+
+impl WatchStream {
+    /// The next events, at least one; none when the watch has run its time.
+    pub(crate) async fn next(&mut self) -> Option<Vec<WatchEvent>> {
+        loop {
+            if !self.waiting.is_empty() {
+                return Some(self.waiting.drain(..).collect());
+            }
+            if self.ended {
+                return None;
+            }
+            // Marked as seen before looking, so that a change in between wakes the wait below.
+            self.changes.borrow_and_update();
+            self.collect();
+            if !self.waiting.is_empty() {
+                continue;
+            }
+            let wake = if self.options.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline };
+            tokio::select! {
+                biased;
+                changed = self.changes.changed() => if changed.is_err() { self.ended = true },
+                () = tokio::time::sleep_until(wake) => self.on_timer(),
+            }
+        }
+    }
+
+    fn on_timer(&mut self) {
+        let now = Instant::now();
+        if now >= self.deadline {
+            self.ended = true;
+        } else if now >= self.next_bookmark {
+            self.next_bookmark = now + BOOKMARK_EVERY;
+            self.waiting.push_back(WatchEvent::Bookmark(self.at, false));
+        }
+    }
+
+    fn collect(&mut self) {
+        match self.store.events_after(&self.table, self.at) {
+            Ok((events, complete_to)) => {
+                self.waiting.extend(events.iter().filter_map(|event| self.options.view(event)));
+                self.at = complete_to;
+            }
+            Err(error) => {
+                self.waiting.push_back(WatchEvent::Failed(revision_error(error)));
+                self.ended = true;
+            }
+        }
+    }
+}
+
+impl WatchOptions {
+    /// An event as a watcher with this selection sees it: objects enter and leave its view.
+    fn view(&self, event: &Event) -> Option<WatchEvent> {
+        let visible = |entry: &Entry| {
+            self.namespace.as_ref().is_none_or(|namespace| **namespace == *entry.meta.namespace)
+                && self.selection.matches(entry)
+        };
+        let before = event.previous.as_ref().is_some_and(|previous| visible(previous));
+        let after = !event.deleted && visible(&event.entry);
+        let entry = Arc::clone(&event.entry);
+        match (before, after) {
+            (false, false) => None,
+            (false, true) => Some(WatchEvent::Added(entry)),
+            (true, true) => Some(WatchEvent::Modified(entry)),
+            (true, false) if event.deleted => Some(WatchEvent::Deleted(entry)),
+            // It left the view: shown as it last was in view, at the revision of the change.
+            (true, false) => {
+                let previous = event.previous.as_ref()?;
+                Some(WatchEvent::Deleted(Arc::new(previous.at_revision(entry.revision))))
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Objects through a `kube::Client` without a socket: create, read, change, watch, delete.
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
+use kube::{Api, Client};
+use maar_embedded::{Cluster, Config};
+use serde_json::json;
+
+async fn cluster() -> (Cluster, Client) {
+    let cluster = Cluster::start(Config::simulated(1)).await.unwrap();
+    let client = cluster.client();
+    (cluster, client)
+}
+
+fn config_map(name: &str, value: &str) -> ConfigMap {
+    serde_json::from_value(json!({"metadata": {"name": name}, "data": {"key": value}})).unwrap()
+}
+
+fn pod(name: &str) -> Pod {
+    let spec = json!({"containers": [{"name": "main", "image": "busybox:1.36"}]});
+    serde_json::from_value(json!({"metadata": {"name": name, "labels": {"app": name}}, "spec": spec})).unwrap()
+}
+
+fn status(error: kube::Error) -> (u16, String) {
+    match error {
+        kube::Error::Api(status) => (status.code, status.reason),
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_lives_and_dies() {
+    let (_cluster, client) = cluster().await;
+    let api: Api<ConfigMap> = Api::default_namespaced(client);
+    let created = api.create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
+    assert_eq!(created.metadata.creation_timestamp.unwrap().0.to_string(), "2026-01-01T00:00:00Z");
+    assert_eq!(created.metadata.managed_fields.unwrap().len(), 1);
+    let again = api.create(&PostParams::default(), &config_map("a", "1")).await.unwrap_err();
+    assert_eq!(status(again), (409, "AlreadyExists".into()));
+    let patch = Patch::Merge(json!({"data": {"key": "2", "more": "3"}}));
+    let patched = api.patch("a", &PatchParams::default(), &patch).await.unwrap();
+    assert_eq!(patched.data.unwrap()["more"], "3");
+    assert_eq!(api.list(&ListParams::default().fields("metadata.name=a")).await.unwrap().items.len(), 1);
+    api.delete("a", &DeleteParams::default()).await.unwrap();
+    assert_eq!(status(api.get("a").await.unwrap_err()), (404, "NotFound".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stale_replace_is_refused_and_a_fresh_one_is_not() {
+    let (_cluster, client) = cluster().await;
+    let api: Api<ConfigMap> = Api::default_namespaced(client);
+    let first = api.create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
+    let mut change = first.clone();
+    change.data.as_mut().unwrap().insert("key".into(), "2".into());
+    let second = api.replace("a", &PostParams::default(), &change).await.unwrap();
+    assert_ne!(first.metadata.resource_version, second.metadata.resource_version);
+    assert_eq!(status(api.replace("a", &PostParams::default(), &change).await.unwrap_err()), (409, "Conflict".into()));
+    let unchanged = api.replace("a", &PostParams::default(), &second).await.unwrap();
+    assert_eq!(unchanged.metadata.resource_version, second.metadata.resource_version);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_sees_what_its_selector_sees() {
+    let (_cluster, client) = cluster().await;
+    let api: Api<Pod> = Api::default_namespaced(client);
+    api.create(&PostParams::default(), &pod("before")).await.unwrap();
+    let from = api.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap();
+    let params = WatchParams::default().labels("app in (x, y)").timeout(1);
+    let events = api.watch(&params, &from).await.unwrap().boxed();
+    api.create(&PostParams::default(), &pod("x")).await.unwrap();
+    api.create(&PostParams::default(), &pod("other")).await.unwrap();
+    let relabel = Patch::Merge(json!({"metadata": {"labels": {"app": "z"}}}));
+    api.patch("x", &PatchParams::default(), &relabel).await.unwrap();
+    let seen: Vec<String> = events
+        .map_ok(|event| match event {
+            WatchEvent::Added(pod) => format!("added {}", pod.metadata.name.unwrap()),
+            WatchEvent::Deleted(pod) => {
+                format!("deleted {} {}", pod.metadata.name.unwrap(), pod.metadata.labels.unwrap()["app"])
+            }
+            other => format!("{other:?}"),
+        })
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(seen, ["added x", "deleted x x"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_come_in_pages_of_one_revision() {
+    let (_cluster, client) = cluster().await;
+    let api: Api<ConfigMap> = Api::default_namespaced(client);
+    for index in 0..5 {
+        api.create(&PostParams::default(), &config_map(&format!("c{index}"), "1")).await.unwrap();
+    }
+    let first = api.list(&ListParams::default().limit(2)).await.unwrap();
+    assert_eq!(first.items.len(), 2);
+    assert_eq!(first.metadata.remaining_item_count, Some(3));
+    api.delete("c3", &DeleteParams::default()).await.unwrap();
+    let token = first.metadata.continue_.unwrap();
+    let rest = api.list(&ListParams::default().limit(10).continue_token(&token)).await.unwrap();
+    let names: Vec<_> = rest.items.into_iter().map(|item| item.metadata.name.unwrap()).collect();
+    assert_eq!(names, ["c2", "c3", "c4"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn apply_owns_fields_and_conflicts_over_them() {
+    let (_cluster, client) = cluster().await;
+    let api: Api<ConfigMap> = Api::default_namespaced(client);
+    let body = |value: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"key": value}});
+    api.patch("a", &PatchParams::apply("one"), &Patch::Apply(body("1"))).await.unwrap();
+    let same = api.patch("a", &PatchParams::apply("one"), &Patch::Apply(body("1"))).await.unwrap();
+    let conflict = api.patch("a", &PatchParams::apply("two"), &Patch::Apply(body("2"))).await.unwrap_err();
+    assert_eq!(status(conflict), (409, "Conflict".into()));
+    let forced = api.patch("a", &PatchParams::apply("two").force(), &Patch::Apply(body("2"))).await.unwrap();
+    assert_ne!(same.metadata.resource_version, forced.metadata.resource_version);
+    assert_eq!(forced.data.unwrap()["key"], "2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_exist_and_what_is_malformed_is_said() {
+    let (_cluster, client) = cluster().await;
+    let elsewhere: Api<ConfigMap> = Api::namespaced(client.clone(), "nowhere");
+    let missing = elsewhere.create(&PostParams::default(), &config_map("a", "1")).await.unwrap_err();
+    assert_eq!(status(missing), (404, "NotFound".into()));
+    let pods: Api<Pod> = Api::default_namespaced(client.clone());
+    let mut broken = pod("x");
+    broken.spec.as_mut().unwrap().containers.clear();
+    assert_eq!(status(pods.create(&PostParams::default(), &broken).await.unwrap_err()), (422, "Invalid".into()));
+    let namespaces: Api<Namespace> = Api::all(client);
+    assert_eq!(namespaces.list(&ListParams::default()).await.unwrap().items.len(), 4);
+}
