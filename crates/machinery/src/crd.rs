@@ -37,6 +37,8 @@ pub struct CompiledCrd {
     pub scope: Scope,
     /// Every version, in the order of the definition.
     pub versions: Vec<Arc<Version>>,
+    /// What whoever wrote the definition should be told.
+    pub warnings: Vec<String>,
 }
 
 /// What a kind is called.
@@ -99,7 +101,12 @@ pub fn compile(definition: &Value) -> Result<CompiledCrd, Vec<FieldError>> {
         return Err(errors);
     }
     let namespaced = text(spec, "scope") == "Namespaced";
+    let mut warnings: Vec<String> =
+        versions.iter().flat_map(|version| keywords::unknown_formats(&version.document)).collect();
+    warnings.sort_unstable();
+    warnings.dedup();
     Ok(CompiledCrd {
+        warnings,
         group: text(spec, "group").to_owned(),
         names: spec.get("names").and_then(Value::as_object).map(names).unwrap_or_default(),
         scope: if namespaced { Scope::Namespaced } else { Scope::Cluster },
@@ -125,7 +132,7 @@ pub fn validate_update(definition: &Value, old: &Value, established: bool) -> Ve
 }
 
 fn versions(spec: &Map<String, Value>, path: &Path<'_>, errors: &mut Vec<FieldError>) -> Vec<Arc<Version>> {
-    let path = path.field("versions");
+    let versions_path = path.field("versions");
     let group = text(spec, "group");
     let kind =
         spec.get("names").and_then(|names| names.get("kind")).and_then(Value::as_str).unwrap_or_default();
@@ -135,7 +142,14 @@ fn versions(spec: &Map<String, Value>, path: &Path<'_>, errors: &mut Vec<FieldEr
         .enumerate()
         .filter_map(|(index, document)| {
             let document = document.as_object()?;
-            version::compile(document, group, kind, &path.index(index), errors).map(Arc::new)
+            let version_path = versions_path.index(index);
+            let place = version::Place::new(documents, path, &version_path);
+            let mut found = Vec::new();
+            let version = version::compile(document, group, kind, &place, &mut found);
+            // What all versions share is complained about once.
+            found.retain(|error| !errors.contains(error));
+            errors.extend(found);
+            version.map(Arc::new)
         })
         .collect()
 }

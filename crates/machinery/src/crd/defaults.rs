@@ -2,7 +2,7 @@
 
 use crate::{
     error::{FieldError, Path},
-    schema::{Schema, prune, validate_at, validate_rules_at},
+    schema::{Schema, prune, validate, validate_rules_at},
 };
 
 /// Complaints about the defaults of a whole schema.
@@ -22,7 +22,7 @@ fn node(schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::invalid(path, default.clone(), "must not have unknown fields"));
         }
         let before = errors.len();
-        errors.extend(validate_at(default, None, schema, &path));
+        errors.extend(validate(default, schema).into_iter().map(|error| below(error, &path)));
         if errors.len() == before {
             errors.extend(validate_rules_at(default, Some(default), schema, &path));
         }
@@ -38,4 +38,14 @@ fn node(schema: &Schema, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     for (name, property) in schema.properties.iter() {
         node(property, &path.key(name), errors);
     }
+}
+
+/// An error about a part of a default. Its text speaks of the default alone, its path of the definition.
+fn below(mut error: FieldError, path: &Path<'_>) -> FieldError {
+    error.path = match error.path.as_str() {
+        "" => path.to_string(),
+        inner if inner.starts_with('[') => format!("{path}{inner}"),
+        inner => format!("{path}.{inner}"),
+    };
+    error
 }

@@ -6,7 +6,10 @@ mod rules;
 use serde_json::{Map, Value};
 
 use super::{flag, text};
-use crate::error::{FieldError, Path};
+use crate::{
+    error::{FieldError, Path, quote},
+    schema::{Format, Kind},
+};
 
 /// Where in the schema a walk stands, as far as keywords care.
 #[derive(Clone, Copy, Default)]
@@ -65,6 +68,7 @@ fn unsupported(schema: &Map<String, Value>, place: Place, path: &Path<'_>, error
         "null" => {
             let detail = "type cannot be set to null, use nullable as an alternative";
             errors.push(FieldError::forbidden(path.field("type"), detail));
+            errors.push(FieldError::not_supported(path.field("type"), "null", TYPES));
         }
         kind if !TYPES.contains(&kind) => {
             errors.push(FieldError::not_supported(path.field("type"), kind, TYPES));
@@ -156,11 +160,46 @@ pub(super) fn check_root(schema: &Value, path: &Path<'_>, errors: &mut Vec<Field
         "x-kubernetes-validations",
     ];
     let Some(document) = schema.as_object() else { return };
-    if document.keys().any(|key| !ALLOWED.contains(&key.as_str()) && key != "nullable") {
+    if !matches!(text(document, "type"), "" | "object") {
+        let detail = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
+        errors.push(FieldError::invalid(path.field("type"), text(document, "type"), detail));
+    } else if document.keys().any(|key| !ALLOWED.contains(&key.as_str())) {
         let detail = format!(
             "only these keywords are allowed at the root of the schema if the status subresource is enabled: {}",
             ALLOWED.join(", ")
         );
         errors.push(FieldError::invalid(path, schema.clone(), detail));
     }
+}
+
+/// A warning for each format that means nothing, and so restricts nothing.
+pub(super) fn unknown_formats(schema: &Value) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut places = vec![schema];
+    while let Some(place) = places.pop() {
+        match place {
+            Value::Object(map) => {
+                let kind = match text(map, "type") {
+                    "string" => Some(Kind::String),
+                    "integer" => Some(Kind::Integer),
+                    "number" => Some(Kind::Number),
+                    "" => Some(Kind::Any),
+                    _ => None,
+                };
+                let format = text(map, "format");
+                let known = kind.is_some_and(|kind| Format::parse(format, kind).is_some());
+                if !format.is_empty() && !known {
+                    warnings.push(format!("unrecognized format {}", quote(format)));
+                }
+                places.extend(
+                    map.iter()
+                        .filter(|(name, _)| *name != "default" && *name != "enum")
+                        .map(|(_, value)| value),
+                );
+            }
+            Value::Array(items) => places.extend(items),
+            _ => {}
+        }
+    }
+    warnings
 }

@@ -67,6 +67,10 @@ fn check_versions(spec: &Map<String, Value>, path: &Path<'_>, errors: &mut Vec<F
         if !complaints.is_empty() {
             let path = path.index(index);
             errors.push(FieldError::invalid(path.field("name"), name, complaints.join(",")));
+            if index == 0 {
+                // The first version's name counts twice: it is also that of the definition as a whole.
+                errors.push(FieldError::invalid("spec.version", name, complaints.join(",")));
+            }
         }
         names.push(name);
     }
@@ -123,8 +127,15 @@ fn check_conversion(conversion: &Map<String, Value>, path: &Path<'_>, errors: &m
     if strategy == "Webhook" {
         let detail = "conversion by webhook is not supported by this server, only None is";
         errors.push(FieldError::invalid(path.field("strategy"), strategy, detail));
-    } else if conversion.get("webhook").is_some_and(|webhook| !webhook.is_null()) {
+    } else if let Some(webhook) = conversion.get("webhook").and_then(Value::as_object) {
         let detail = "should not be set when strategy is not set to Webhook";
-        errors.push(FieldError::forbidden(path.field("webhookClientConfig"), detail));
+        for (name, printed) in [
+            ("clientConfig", "webhookClientConfig"),
+            ("conversionReviewVersions", "conversionReviewVersions"),
+        ] {
+            if webhook.get(name).is_some_and(|value| !value.is_null()) {
+                errors.push(FieldError::forbidden(path.field(printed), detail));
+            }
+        }
     }
 }

@@ -30,7 +30,7 @@ enum Level {
 fn node(schema: &Map<String, Value>, level: Level, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     match schema.get("items") {
         Some(Value::Object(items)) => node(items, Level::Item, &path.field("items"), errors),
-        _ if text(schema, "type") == "array" => {
+        None if text(schema, "type") == "array" => {
             errors.push(FieldError::required(path.field("items"), "must be specified"));
         }
         _ => {}

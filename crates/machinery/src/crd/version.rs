@@ -9,7 +9,7 @@ use crate::{
     builtin::{self, DecodeError},
     error::{FieldError, FieldErrorKind, Path},
     fields::Type,
-    schema::{self, Compiler, Kind, Schema},
+    schema::{self, Compiler, Schema},
 };
 
 /// A compiled version.
@@ -219,26 +219,53 @@ fn is_blocking(error: &FieldError) -> bool {
     )
 }
 
+/// Where the parts of a version stand in messages: what all versions have alike is said to stand above them, since that is
+/// how the definition is read.
+pub(super) struct Place {
+    version: String,
+    schema: String,
+    subresources: String,
+    columns: String,
+    selectable_fields: String,
+}
+
+impl Place {
+    pub(super) fn new(versions: &[Value], spec: &Path<'_>, version: &Path<'_>) -> Self {
+        let place = |name: &str, above: &str| {
+            let first =
+                versions.first().and_then(|version| version.get(name)).filter(|value| !value.is_null());
+            let alike = first.is_some() && versions.iter().all(|version| version.get(name) == first);
+            if alike { spec.field(above).to_string() } else { version.field(name).to_string() }
+        };
+        Self {
+            version: version.to_string(),
+            schema: place("schema", "validation"),
+            subresources: place("subresources", "subresources"),
+            columns: place("additionalPrinterColumns", "additionalPrinterColumns"),
+            selectable_fields: place("selectableFields", "selectableFields"),
+        }
+    }
+}
+
 pub(super) fn compile(
     document: &Map<String, Value>,
     group: &str,
     kind: &str,
-    path: &Path<'_>,
+    place: &Place,
     errors: &mut Vec<FieldError>,
 ) -> Option<Version> {
-    let before = errors.len();
     let empty = Map::new();
     let subresources = document.get("subresources").and_then(Value::as_object).unwrap_or(&empty);
     let status = subresources.get("status").is_some_and(|status| !status.is_null());
-    check_deprecation(document, path, errors);
+    check_deprecation(document, &Path::Text(&place.version), errors);
     let schema_document = document.get("schema").and_then(|schema| schema.get("openAPIV3Schema"));
-    let schema = compile_schema(schema_document, status, &path.field("schema"), errors);
+    let schema = compile_schema(schema_document, status, &Path::Text(&place.schema), errors);
     let scale = subresources.get("scale").and_then(Value::as_object);
-    let scale = scale.map(|scale| compile_scale(scale, &path.field("subresources"), errors));
-    let columns = compile_columns(document, &path.field("additionalPrinterColumns"), errors);
+    let scale = scale.map(|scale| compile_scale(scale, &Path::Text(&place.subresources), errors));
+    let columns = compile_columns(document, &Path::Text(&place.columns), errors);
     let selectable_fields =
-        compile_selectable_fields(document, schema.as_ref(), &path.field("selectableFields"), errors);
-    if errors.len() > before {
+        compile_selectable_fields(document, &Path::Text(&place.selectable_fields), errors);
+    if !errors.is_empty() {
         return None;
     }
     let name = text(document, "name").to_owned();
@@ -355,7 +382,6 @@ fn compile_columns(
 
 fn compile_selectable_fields(
     document: &Map<String, Value>,
-    schema: Option<&Schema>,
     path: &Path<'_>,
     errors: &mut Vec<FieldError>,
 ) -> Vec<SelectableField> {
@@ -365,14 +391,17 @@ fn compile_selectable_fields(
         let path = path.index(index);
         let path = path.field("jsonPath");
         let value = field.get("jsonPath").and_then(Value::as_str).unwrap_or_default();
-        let field =
-            SelectableField { name: value.trim_start_matches('.').to_owned(), path: FieldPath::new(value) };
         if value.is_empty() {
             errors.push(FieldError::required(path, ""));
+            continue;
+        }
+        let field =
+            SelectableField { name: value.trim_start_matches('.').to_owned(), path: FieldPath::new(value) };
+        if let Some(detail) = unselectable(value, &field, document) {
+            errors.push(FieldError::invalid(path, value, detail));
         } else if fields.contains(&field) {
             errors.push(FieldError::duplicate(path, value));
         } else {
-            errors.extend(schema.and_then(|schema| unselectable(value, &field, schema, &path)));
             fields.push(field);
         }
     }
@@ -382,23 +411,27 @@ fn compile_selectable_fields(
     fields
 }
 
-fn unselectable(
-    value: &str,
-    field: &SelectableField,
-    schema: &Schema,
-    path: &Path<'_>,
-) -> Option<FieldError> {
-    let found = field.path.0.iter().try_fold(schema, |schema, name| schema.field(name));
-    let detail = match found {
-        _ if !value.starts_with('.') || value.contains('[') => {
-            "is an invalid path: only field names may be used"
-        }
-        None => "is an invalid path: does not refer to a valid field",
-        Some(_) if field.path.0[0] == "metadata" => "must not point to fields in metadata",
-        Some(found) if !matches!(found.kind, Kind::String | Kind::Boolean | Kind::Integer) => {
-            "must point to a field of type string, boolean or integer"
-        }
-        Some(_) => return None,
+/// Why lists cannot be filtered by a field. The schema is read as it was written, without the fields that go unsaid.
+fn unselectable(path: &str, field: &SelectableField, document: &Map<String, Value>) -> Option<String> {
+    let first = field.path.0.first().map(String::as_str).unwrap_or_default();
+    if !path.starts_with('.') {
+        return Some(format!("is an invalid path: expected [ or . but got: {first}"));
+    }
+    if path.contains('[') {
+        return Some("is an invalid path: array notation is not allowed".to_owned());
+    }
+    let schema = document.get("schema").and_then(|schema| schema.get("openAPIV3Schema"))?;
+    let found = field.path.0.iter().try_fold(schema, |schema, name| match schema.get("properties") {
+        Some(properties) => properties.get(name),
+        None => schema.get("additionalProperties"),
+    });
+    let Some(found) = found else {
+        return Some("is an invalid path: does not refer to a valid field".to_owned());
     };
-    Some(FieldError::invalid(path, value, detail))
+    if first == "metadata" {
+        return Some("must not point to fields in metadata".to_owned());
+    }
+    let kind = found.get("type").and_then(Value::as_str);
+    (!matches!(kind, Some("string" | "boolean" | "integer")))
+        .then(|| "must point to a field of type string, boolean or integer".to_owned())
 }

@@ -77,7 +77,8 @@ fn check_set(items: &Map<String, Value>, path: &Path<'_>, errors: &mut Vec<Field
         "object" if text(items, MAP_TYPE) != "atomic" => MAP_TYPE,
         _ => return,
     };
-    errors.push(FieldError::invalid(path.field(keyword), text(items, keyword), detail));
+    let value = items.get(keyword).cloned().unwrap_or(Value::Null);
+    errors.push(FieldError::invalid(path.field(keyword), value, detail));
 }
 
 fn check_map(items: &Map<String, Value>, keys: &[&str], path: &Path<'_>, errors: &mut Vec<FieldError>) {

@@ -35,21 +35,42 @@ struct Scope<'a> {
     outer: Option<&'a Scope<'a>>,
 }
 
+/// Why an expression cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    /// It makes no sense.
+    #[error("compilation failed: {0}")]
+    Compilation(String),
+    /// It answers with something of the wrong type.
+    #[error("{0}")]
+    Answer(&'static str),
+}
+
+impl From<String> for Problem {
+    fn from(problem: String) -> Self {
+        Self::Compilation(problem)
+    }
+}
+
 /// Checks a rule: it must be true or false.
-pub(super) fn rule(expression: &IdedExpr, schema: &Schema, optional_old_self: bool) -> Result<(), String> {
+pub(super) fn rule(expression: &IdedExpr, schema: &Schema, optional_old_self: bool) -> Result<(), Problem> {
     match top(expression, schema, optional_old_self)? {
         Known::Truth | Known::Dynamic => Ok(()),
         Known::Schema(schema) if matches!(schema.kind, Kind::Boolean | Kind::Any) => Ok(()),
-        _ => Err("cel expression must evaluate to a bool".to_owned()),
+        _ => Err(Problem::Answer("cel expression must evaluate to a bool")),
     }
 }
 
 /// Checks a message expression: it must be a text.
-pub(super) fn message(expression: &IdedExpr, schema: &Schema, optional_old_self: bool) -> Result<(), String> {
+pub(super) fn message(
+    expression: &IdedExpr,
+    schema: &Schema,
+    optional_old_self: bool,
+) -> Result<(), Problem> {
     match top(expression, schema, optional_old_self)? {
         Known::Dynamic | Known::Other("string" | "sum") => Ok(()),
         Known::Schema(schema) if matches!(schema.kind, Kind::String | Kind::Any) => Ok(()),
-        _ => Err("messageExpression must evaluate to a string".to_owned()),
+        _ => Err(Problem::Answer("messageExpression must evaluate to a string")),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Macros that Kubernetes has and the engine lacks, rewritten into comprehensions that it knows:
-//! `cel.bind`, `sortBy`, and `all`, `exists`, `existsOne`, `transformList`, `transformMap` with two variables.
+//! `sortBy`, and `all`, `exists`, `existsOne`, `transformList`, `transformMap` with two variables.
 
 use kube_cel::cel::{
     IdedExpr,
@@ -51,11 +51,8 @@ pub(super) fn children(expression: &mut Expr) -> Vec<&mut IdedExpr> {
 
 /// The rewritten call, or the call itself where there is nothing to rewrite.
 fn rewrite(call: CallExpr) -> Result<Result<IdedExpr, CallExpr>, String> {
-    let on_cel = call.target.as_deref().is_some_and(|target| target.expr == Expr::Ident("cel".to_owned()));
     let CallExpr { func_name, target, args } = call;
     let rewritten = match (func_name.as_str(), target, <[IdedExpr; 3]>::try_from(args)) {
-        ("bind", Some(_), Ok([name, value, body])) if on_cel => bind(&variable(&name)?, value, body),
-        ("cel.bind", None, Ok([name, value, body])) => bind(&variable(&name)?, value, body),
         (
             name @ ("all" | "exists" | "existsOne" | "exists_one" | "transformList" | "transformMap"),
             Some(target),

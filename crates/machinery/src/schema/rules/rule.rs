@@ -3,7 +3,7 @@
 use kube_cel::cel::{self, IdedExpr, common::ast::Expr};
 use serde_json::{Map, Value};
 
-use super::{check, engine, engine::Variables, expand, path};
+use super::{check, check::Problem, engine, engine::Variables, expand, path};
 use crate::{
     error::{FieldError, FieldErrorKind, Path},
     schema::{Kind, Schema},
@@ -107,15 +107,10 @@ fn compile_one(
     let source = text("rule").unwrap_or_default();
     let optional = document.get("optionalOldSelf").and_then(Value::as_bool);
     let optional_old_self = optional.unwrap_or_default();
-    let invalid = |field: &str, problem: String| {
-        FieldError::invalid(
-            path.field(field),
-            Value::Object(document.clone()),
-            format!("compilation failed: {problem}"),
-        )
+    let invalid = |field: &str, problem: Problem| {
+        FieldError::invalid(path.field(field), Value::Object(document.clone()), problem.to_string())
     };
-    let mut expression =
-        engine::parse(source).and_then(expand::expand).map_err(|problem| invalid("rule", problem))?;
+    let mut expression = read(source).map_err(|problem| invalid("rule", problem))?;
     check::rule(&expression, schema, optional_old_self).map_err(|problem| invalid("rule", problem))?;
     let uses_old_self = mentions(&mut expression, "oldSelf");
     if let Some(above) = uncorrelated.filter(|_| uses_old_self) {
@@ -129,7 +124,7 @@ fn compile_one(
     }
     let message_expression = text("messageExpression")
         .map(|source| {
-            let expression = engine::parse(source).and_then(expand::expand)?;
+            let expression = read(source)?;
             check::message(&expression, schema, optional_old_self).map(|()| expression)
         })
         .transpose()
@@ -150,6 +145,10 @@ fn compile_one(
         expression,
         message_expression,
     })
+}
+
+fn read(source: &str) -> Result<IdedExpr, Problem> {
+    Ok(engine::parse(source).and_then(expand::expand)?)
 }
 
 fn mentions(expression: &mut IdedExpr, name: &str) -> bool {
