@@ -26,7 +26,7 @@ async fn try_exec(
     let command = command.iter().map(ToString::to_string).collect();
     let options = ExecOptions { streams, container: None, command };
     let path = format!("/exec/default/pod/main?{}", options.to_kubelet_query());
-    connect_exec(connect(kubelet()), ConnectTarget::new(path.parse().unwrap()), protocol, streams).await
+    connect_exec(connect(kubelet(None)), ConnectTarget::new(path.parse().unwrap()), protocol, streams).await
 }
 
 /// Reads both outputs and the status together, as a client has to.

@@ -10,7 +10,7 @@ async fn forward(protocol: PortForwardProtocol, ports: &[u16]) -> PortForwardCli
     let list: Vec<_> = ports.iter().map(ToString::to_string).collect();
     let path = format!("/portForward/default/pod?port={}", list.join(","));
     let target = ConnectTarget::new(path.parse().unwrap());
-    connect_portforward(connect(kubelet()), target, protocol, ports).await.unwrap()
+    connect_portforward(connect(kubelet(None)), target, protocol, ports).await.unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,7 +115,7 @@ async fn channels_need_their_ports_named_ahead() {
     ] {
         let target = ConnectTarget::new(format!("/portForward/default/pod{query}").parse().unwrap());
         let connecting =
-            connect_portforward(connect(kubelet()), target, PortForwardProtocol::WebSocketV4, &[]);
+            connect_portforward(connect(kubelet(None)), target, PortForwardProtocol::WebSocketV4, &[]);
         let error = connecting.await.unwrap_err();
         let ConnectError::Refused { status, message } = error else { panic!("{error:?}") };
         assert_eq!(status, StatusCode::BAD_REQUEST);

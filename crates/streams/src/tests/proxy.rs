@@ -6,41 +6,27 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::server::{connect, kubelet};
+use super::api_server::{Asked, POD, api_server};
+use super::server::connect;
 use crate::{
     ConnectError, ConnectTarget, ExecOptions, ExecProtocol, ExitStatus, ProxyTarget, StreamSet, connect_exec,
     proxy_upgrade,
 };
 
-/// Translates the client's query to the kubelet's and leaves the rest to the two ends.
-async fn api_server(request: Request) -> Response {
-    let query = match ExecOptions::from_api_query(request.uri().query()) {
-        Ok(options) => options.to_kubelet_query(),
-        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
-    };
-    let path = request.uri().path().replace("/api", "/exec");
-    let target =
-        ProxyTarget { path_and_query: format!("{path}?{query}").parse().unwrap(), headers: HeaderMap::new() };
-    match proxy_upgrade(request, connect(kubelet()), target).await {
-        Ok(response) => response,
-        Err(error) => (error.status(), error.to_string()).into_response(),
-    }
-}
-
 const STREAMS: StreamSet = StreamSet { stdin: true, stdout: true, stderr: false, tty: false };
 
-fn target(path: &str, command: &[&str]) -> ConnectTarget {
+fn target(container: &str, command: &[&str]) -> ConnectTarget {
     let command = command.iter().map(ToString::to_string).collect();
-    let query = ExecOptions { streams: STREAMS, container: None, command }.to_api_query();
-    ConnectTarget::new(format!("{path}?{query}").parse().unwrap())
+    let query =
+        ExecOptions { streams: STREAMS, container: Some(container.to_owned()), command }.to_api_query();
+    ConnectTarget::new(format!("{POD}/exec?{query}").parse().unwrap())
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_protocol_passes_through() {
     for protocol in ExecProtocol::ALL {
-        let server = connect(Router::new().fallback(api_server));
-        let mut client =
-            connect_exec(server, target("/api/a/b/c", &["cat"]), protocol, STREAMS).await.unwrap();
+        let server = connect(api_server(None, Asked::default()));
+        let mut client = connect_exec(server, target("main", &["cat"]), protocol, STREAMS).await.unwrap();
         let mut stdin = client.stdin.take().unwrap();
         stdin.write_all(b"there and back").await.unwrap();
         let mut got = [0; 14];
@@ -56,14 +42,10 @@ async fn every_protocol_passes_through() {
 #[tokio::test(start_paused = true)]
 async fn a_refusal_of_the_backend_is_passed_on() {
     for protocol in ExecProtocol::ALL {
-        let server = connect(Router::new().fallback(api_server));
-        let error = connect_exec(server, target("/api/no-such-route", &["cat"]), protocol, STREAMS)
-            .await
-            .unwrap_err();
-        assert!(
-            matches!(error, ConnectError::Refused { status: StatusCode::NOT_FOUND, .. }),
-            "{protocol:?}: {error:?}"
-        );
+        let server = connect(api_server(None, Asked::default()));
+        let error = connect_exec(server, target("other", &["cat"]), protocol, STREAMS).await.unwrap_err();
+        let ConnectError::Refused { status, message } = error else { panic!("{protocol:?}: {error:?}") };
+        assert_eq!((status, message.as_str()), (StatusCode::NOT_FOUND, "container not found (\"other\")"));
     }
 }
 
@@ -77,6 +59,6 @@ async fn a_backend_that_hangs_up_is_a_bad_gateway() {
     }
     let server = connect(Router::new().fallback(handler));
     let error =
-        connect_exec(server, target("/", &["cat"]), ExecProtocol::WebSocketV5, STREAMS).await.unwrap_err();
+        connect_exec(server, target("main", &["cat"]), ExecProtocol::WebSocketV5, STREAMS).await.unwrap_err();
     assert!(matches!(error, ConnectError::Refused { status: StatusCode::BAD_GATEWAY, .. }), "{error:?}");
 }

@@ -1,15 +1,21 @@
-//! A server for the tests: a "container" whose few commands are written here, behind real HTTP.
+//! A kubelet for the tests: one Pod with one container, whose few commands are written here, behind real HTTP.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::response::Response;
+use axum::extract::{Path as UrlPath, Request};
+use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use http::StatusCode;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::process::Command;
 
 use crate::{
-    ExecOptions, ExecSession, ExitStatus, PortConnection, UpgradeError, accept_exec, accept_portforward,
+    AttachOptions, ExecOptions, ExecSession, ExitStatus, PortConnection, StreamSet, UpgradeError,
+    accept_exec, accept_portforward,
 };
 
 /// Serves `router` on one in-memory connection and gives its other end.
@@ -29,11 +35,112 @@ pub(super) fn serve<I: crate::dial::Io + 'static>(router: Router, io: I) {
     });
 }
 
-/// A kubelet with one Pod.
-pub(super) fn kubelet() -> Router {
+/// A kubelet with one Pod; `directory` is what real commands (`tar`) see.
+pub(super) fn kubelet(directory: Option<PathBuf>) -> Router {
+    let exec = move |UrlPath((_, _, container)): UrlPath<(String, String, String)>, request: Request| {
+        exec(container, request, directory.clone())
+    };
     Router::new()
         .route("/exec/{namespace}/{pod}/{container}", any(exec))
+        .route("/attach/{namespace}/{pod}/{container}", any(attach))
         .route("/portForward/{namespace}/{pod}", any(portforward))
+}
+
+async fn exec(container: String, request: Request, directory: Option<PathBuf>) -> Response {
+    if container != "main" {
+        return (StatusCode::NOT_FOUND, format!("container not found ({container:?})")).into_response();
+    }
+    match ExecOptions::from_kubelet_query(request.uri().query()) {
+        Ok(options) => start(request, options.streams, options.command, directory),
+        Err(error) => UpgradeError::BadRequest(error.to_string()).into_response(),
+    }
+}
+
+/// The container's main process is `cat`.
+async fn attach(request: Request) -> Response {
+    match AttachOptions::from_kubelet_query(request.uri().query()) {
+        Ok(options) => start(request, options.streams, vec!["cat".to_owned()], None),
+        Err(error) => UpgradeError::BadRequest(error.to_string()).into_response(),
+    }
+}
+
+fn start(
+    mut request: Request,
+    streams: StreamSet,
+    command: Vec<String>,
+    directory: Option<PathBuf>,
+) -> Response {
+    match accept_exec(&mut request, streams) {
+        Ok((response, pending)) => {
+            tokio::spawn(async move {
+                let mut session = pending.session().await.unwrap();
+                let words: Vec<_> = command.iter().map(String::as_str).collect();
+                if let Some(status) = run(&mut session, &words, directory.as_deref()).await {
+                    // The client may be gone, which is what some tests are about.
+                    let _ = session.finish(status).await;
+                }
+            });
+            response
+        }
+        Err(error) => error.into_response(),
+    }
+}
+
+/// The commands of the container; `None` if it vanishes without a word.
+async fn run(session: &mut ExecSession, command: &[&str], directory: Option<&Path>) -> Option<ExitStatus> {
+    Some(match (command, directory) {
+        (["cat"], _) => {
+            let mut stdin = session.stdin.take().unwrap();
+            let mut stdout = session.stdout.take().unwrap();
+            match tokio::io::copy(&mut stdin, &mut stdout).await {
+                Ok(_) => ExitStatus::Success,
+                Err(error) => ExitStatus::Error(error.to_string()),
+            }
+        }
+        // Reads everything, then answers with how much it was: needs the end of its input.
+        (["count"], _) => {
+            let mut input = Vec::new();
+            session.stdin.as_mut().unwrap().read_to_end(&mut input).await.unwrap();
+            print(session, format!("{} bytes", input.len()).as_bytes()).await
+        }
+        (["zeros", length], _) => print(session, &vec![0; length.parse().unwrap()]).await,
+        (["both"], _) => {
+            session.stderr.as_mut().unwrap().write_all(b"to stderr").await.unwrap();
+            print(session, b"to stdout").await
+        }
+        (["exit", code], _) => ExitStatus::from_code(code.parse().unwrap()),
+        (["size"], _) => {
+            let size = session.resize.next().await.unwrap();
+            print(session, format!("{}x{}", size.width, size.height).as_bytes()).await
+        }
+        (["vanish"], _) => return None,
+        (["tar" | "test", ..], Some(directory)) => process(session, command, directory).await,
+        (other, _) => ExitStatus::Error(format!("no such command: {other:?}")),
+    })
+}
+
+async fn print(session: &mut ExecSession, output: &[u8]) -> ExitStatus {
+    session.stdout.as_mut().unwrap().write_all(output).await.unwrap();
+    ExitStatus::Success
+}
+
+/// Runs a real command of this machine.
+async fn process(session: &mut ExecSession, command: &[&str], directory: &Path) -> ExitStatus {
+    let mut child = Command::new(command[0])
+        .args(&command[1..])
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut to_child, mut from_child) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    if let Some(mut stdin) = session.stdin.take() {
+        tokio::spawn(async move { tokio::io::copy(&mut stdin, &mut to_child).await });
+    }
+    if let Some(stdout) = &mut session.stdout {
+        tokio::io::copy(&mut from_child, stdout).await.unwrap();
+    }
+    ExitStatus::from_code(child.wait().await.unwrap().code().unwrap())
 }
 
 /// Sends back what it gets.
@@ -58,7 +165,7 @@ async fn portforward(mut request: Request) -> Response {
     }
 }
 
-pub(super) async fn serve_port(connection: PortConnection) {
+async fn serve_port(connection: PortConnection) {
     let (near, mut far) = tokio::io::duplex(4096);
     match connection.port {
         ECHO_PORT => drop(tokio::spawn(async move {
@@ -71,66 +178,4 @@ pub(super) async fn serve_port(connection: PortConnection) {
     }
     // Tests cut connections on purpose.
     let _ = connection.join(near).await;
-}
-
-async fn exec(mut request: Request) -> Response {
-    let options = match ExecOptions::from_kubelet_query(request.uri().query()) {
-        Ok(options) => options,
-        Err(error) => return UpgradeError::BadRequest(error.to_string()).into_response(),
-    };
-    match accept_exec(&mut request, options.streams) {
-        Ok((response, pending)) => {
-            tokio::spawn(async move {
-                let session = pending.session().await.unwrap();
-                run(session, &options.command).await;
-            });
-            response
-        }
-        Err(error) => error.into_response(),
-    }
-}
-
-/// The commands of the container.
-pub(super) async fn run(mut session: ExecSession, command: &[String]) {
-    let words: Vec<_> = command.iter().map(String::as_str).collect();
-    let status = match words.as_slice() {
-        ["cat"] => {
-            let mut stdin = session.stdin.take().unwrap();
-            let mut stdout = session.stdout.take().unwrap();
-            match tokio::io::copy(&mut stdin, &mut stdout).await {
-                Ok(_) => ExitStatus::Success,
-                Err(error) => ExitStatus::Error(error.to_string()),
-            }
-        }
-        // Reads everything, then answers with how much it was: needs the end of its input.
-        ["count"] => {
-            let mut input = Vec::new();
-            session.stdin.as_mut().unwrap().read_to_end(&mut input).await.unwrap();
-            let answer = format!("{} bytes", input.len());
-            session.stdout.as_mut().unwrap().write_all(answer.as_bytes()).await.unwrap();
-            ExitStatus::Success
-        }
-        ["zeros", length] => {
-            let zeros = vec![0; length.parse().unwrap()];
-            session.stdout.as_mut().unwrap().write_all(&zeros).await.unwrap();
-            ExitStatus::Success
-        }
-        ["both"] => {
-            session.stdout.as_mut().unwrap().write_all(b"to stdout").await.unwrap();
-            session.stderr.as_mut().unwrap().write_all(b"to stderr").await.unwrap();
-            ExitStatus::Success
-        }
-        ["exit", code] => ExitStatus::from_code(code.parse().unwrap()),
-        ["size"] => {
-            let size = session.resize.next().await.unwrap();
-            let answer = format!("{}x{}", size.width, size.height);
-            session.stdout.as_mut().unwrap().write_all(answer.as_bytes()).await.unwrap();
-            ExitStatus::Success
-        }
-        // Ends without reading its input or saying how it went.
-        ["vanish"] => return,
-        other => ExitStatus::Error(format!("no such command: {other:?}")),
-    };
-    // The client may be gone, which is what some tests are about.
-    let _ = session.finish(status).await;
 }
