@@ -1,4 +1,5 @@
-//! JSON patch (RFC 6902), with the API server's leniencies, which the `json-patch` crate does not have:
+//! JSON patch (RFC 6902), with the API server's leniencies, which the `json-patch` crate does not have (and which can
+//! be made to panic by a patch that fails after a move):
 //! `replace` may create a key of an existing object, a negative index counts from the end, `test` takes an absent
 //! key for null, and whatever stands before a path's first slash is ignored.
 
@@ -267,7 +268,8 @@ mod tests {
             let patch = Value::Array(operations);
             let strict: json_patch::Patch = serde_json::from_value(patch.clone()).unwrap();
             let mut want = document.clone();
-            if json_patch::patch(&mut want, &strict).is_ok() {
+            // Not `patch`: undoing a failed patch, it panics on some.
+            if json_patch::patch_unsafe(&mut want, &strict).is_ok() {
                 prop_assert_eq!(apply(document, &patch).unwrap(), want);
             }
         }

@@ -60,7 +60,7 @@ impl Conversion {
                 let fact = definition.and_then(|definition| merge_keys::of(definition, name));
                 let field = Field::new(name, self.shape(property, fact));
                 match fact {
-                    Some(fact) => field.with_patch(fact.patch.clone()),
+                    Some(fact) => field.with_patch(fact.patch.clone()).always(fact.always),
                     None => field,
                 }
             })

@@ -158,3 +158,60 @@ fn times_are_written_to_the_second() {
     update(None, &mut object, &sample::deployment(), &Request { now, ..at("a", 1) });
     assert_eq!(object["metadata"]["managedFields"][0]["time"], "2023-11-14T22:13:20Z");
 }
+
+/// What a v1.36 server records for this Deployment. Structs that it always writes carry no mark of their own, those
+/// that may be absent do.
+#[test]
+fn a_deployment_is_owned_as_a_real_server_records_it() {
+    let ty = crate::builtin::merge_type("apps", "v1", "Deployment").unwrap();
+    let mut object = json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "uid": "u"},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {"app": "web"}},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {
+                    "containers": [{
+                        "name": "web",
+                        "image": "nginx",
+                        "ports": [{"containerPort": 80, "protocol": "TCP"}],
+                        "resources": {},
+                    }],
+                    "dnsPolicy": "ClusterFirst",
+                    "securityContext": {},
+                },
+            },
+        },
+    });
+    update(None, &mut object, &ty, &Request { api_version: "apps/v1", ..at("kubectl-create", 1) });
+    assert_eq!(
+        object["metadata"]["managedFields"][0]["fieldsV1"],
+        json!({"f:spec": {
+            "f:replicas": {},
+            "f:selector": {},
+            "f:strategy": {"f:rollingUpdate": {".": {}, "f:maxSurge": {}}, "f:type": {}},
+            "f:template": {
+                "f:metadata": {"f:labels": {".": {}, "f:app": {}}},
+                "f:spec": {
+                    "f:containers": {"k:{\"name\":\"web\"}": {
+                        ".": {},
+                        "f:image": {},
+                        "f:name": {},
+                        "f:ports": {".": {}, "k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {
+                            ".": {},
+                            "f:containerPort": {},
+                            "f:protocol": {},
+                        }},
+                        "f:resources": {},
+                    }},
+                    "f:dnsPolicy": {},
+                    "f:securityContext": {},
+                },
+            },
+        }})
+    );
+}
