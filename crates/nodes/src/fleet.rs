@@ -1,0 +1,455 @@
+//! Being a node: registration, leases, status, failures on command; for all nodes of a set in one task.
+//!
+//! Beats are spread over the heartbeat interval by seed, so that thousands of nodes make an even stream of small
+//! requests. A beat renews the lease; every five minutes, or when something changed, it also writes the status.
+
+mod error;
+mod member;
+mod object;
+mod register;
+
+use std::{
+    borrow::Cow,
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+    net::IpAddr,
+    sync::Arc,
+    time::Duration,
+};
+
+use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream::FuturesUnordered};
+use jiff::Timestamp;
+use k8s_openapi::{api::core::v1::Taint, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube::{
+    Api, Client,
+    runtime::{WatchStreamExt, watcher},
+};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    back_off::BackOff,
+    clock::Clock,
+    failure::{FAIL_ANNOTATION, Failures},
+    ids,
+    lifecycle::after,
+    pods::SharedTable,
+    requests,
+    runtime::Runtime,
+    table::NodeEntry,
+};
+use member::Member;
+use object::{Health, NodePlan};
+
+pub use error::FleetError;
+pub(crate) use object::{NodeInfo, PoolShape};
+pub use object::{POOL_LABEL, RACK_LABEL, SET_ANNOTATION};
+
+pub(crate) const NODES: &str = "/api/v1/nodes";
+const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+/// How often the status is written when nothing changes.
+const STATUS_INTERVAL: Duration = Duration::from_mins(5);
+/// Requests under way at a time.
+const PARALLEL: usize = 32;
+
+/// What all nodes of a set have in common.
+#[derive(Debug)]
+pub(crate) struct FleetSettings {
+    pub(crate) heartbeat: Duration,
+    pub(crate) shapes: Vec<Arc<PoolShape>>,
+    /// Name of the set: nodes of other sets are left alone.
+    pub(crate) set: String,
+    pub(crate) clock: Clock,
+    pub(crate) seed: u64,
+    /// The address all nodes report; without it each gets one of its own.
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) port: u16,
+    /// Pods have the address of their node.
+    pub(crate) shared_network: bool,
+}
+
+/// Something the handle asks for.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Add { pool: String, count: u32, reply: oneshot::Sender<Result<Vec<String>, FleetError>> },
+    Remove { names: Vec<String>, reply: oneshot::Sender<Result<(), FleetError>> },
+}
+
+/// See the module.
+pub(crate) struct Fleet<R> {
+    client: Client,
+    table: SharedTable<R>,
+    bell: Arc<Notify>,
+    settings: FleetSettings,
+    members: BTreeMap<Arc<str>, Member>,
+    beats: BinaryHeap<Reverse<(Timestamp, Arc<str>)>>,
+    /// Nodes made so far, for addresses.
+    ordinal: u32,
+    /// Next number of each pool.
+    next_index: Vec<u32>,
+}
+
+/// How a beat went: whether the lease was renewed and the status written, where they were to be.
+struct Beaten {
+    name: Arc<str>,
+    lease: Option<bool>,
+    status: Option<bool>,
+}
+
+impl<R: Runtime> Fleet<R> {
+    pub(crate) fn new(
+        client: Client,
+        table: SharedTable<R>,
+        bell: Arc<Notify>,
+        settings: FleetSettings,
+    ) -> Self {
+        let next_index = vec![0; settings.shapes.len()];
+        Self {
+            client,
+            table,
+            bell,
+            settings,
+            members: BTreeMap::new(),
+            beats: BinaryHeap::new(),
+            ordinal: 0,
+            next_index,
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.settings.clock.now()
+    }
+
+    /// Registers what the profile asks for.
+    pub(crate) async fn register_all(&mut self) -> Result<(), FleetError> {
+        let mut plans = Vec::new();
+        for pool in 0..self.settings.shapes.len() {
+            plans.extend(self.plan(pool, self.settings.shapes[pool].pool.count));
+        }
+        self.register(plans).await
+    }
+
+    fn plan(&mut self, pool: usize, count: u32) -> Vec<NodePlan> {
+        let shape = self.settings.shapes[pool].clone();
+        let first = self.next_index[pool];
+        self.next_index[pool] += count;
+        let (address, port) = (self.settings.address, self.settings.port);
+        (first..first + count)
+            .map(|index| {
+                let ordinal = self.ordinal;
+                self.ordinal += 1;
+                NodePlan {
+                    name: shape.node_name(index).into(),
+                    shape: shape.clone(),
+                    index,
+                    address: address.unwrap_or_else(|| object::address(ordinal).into()),
+                    network: object::network(ordinal),
+                    port,
+                }
+            })
+            .collect()
+    }
+
+    async fn register(&mut self, plans: Vec<NodePlan>) -> Result<(), FleetError> {
+        let (client, set, now) = (self.client.clone(), self.settings.set.clone(), self.now());
+        let registered = futures::stream::iter(plans)
+            .map(|plan| {
+                let (client, set) = (&client, &set);
+                async move {
+                    register::register(client, &plan, set, now).await.map(|registered| (plan, registered))
+                }
+            })
+            .buffered(PARALLEL);
+        let mut registered = std::pin::pin!(registered);
+        while let Some((plan, registered)) = registered.try_next().await? {
+            self.join(plan, registered, now);
+        }
+        Ok(())
+    }
+
+    /// A registered node begins to live.
+    fn join(&mut self, plan: NodePlan, registered: register::Registered, now: Timestamp) {
+        let name = plan.name.clone();
+        let mut entry = NodeEntry::new(
+            name.clone(),
+            plan.address,
+            plan.network,
+            plan.shape.allocatable.clone(),
+            plan.shape.cards.clone(),
+        );
+        entry.shared_network = self.settings.shared_network;
+        self.table.lock().nodes.insert(name.clone(), entry);
+        let seed = self.settings.seed.to_string();
+        let spread = ids::random(&["heartbeat", &seed, &name]).random_range(0.0..1.0);
+        let next_beat = after(now, self.settings.heartbeat.mul_f64(spread));
+        let member = Member {
+            plan,
+            uid: registered.uid,
+            health: Health {
+                failures: Failures::NONE,
+                since: member::ready_since(&registered.object).unwrap_or(now),
+            },
+            has_lease: false,
+            status_due: registered.adopted,
+            next_status: after(now, STATUS_INTERVAL.mul_f64(1.0 - spread / 2.0)),
+            next_beat,
+        };
+        self.members.insert(name.clone(), member);
+        self.beats.push(Reverse((next_beat, name)));
+        self.observe(&registered.object);
+    }
+
+    /// Runs until `shutdown`.
+    pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Command>, shutdown: CancellationToken) {
+        let config = watcher::Config::default().labels(POOL_LABEL);
+        let events = watcher(Api::<NodeObject>::all(self.client.clone()), config).backoff(BackOff::default());
+        let mut events = std::pin::pin!(events);
+        let clock = self.settings.clock.clone();
+        let mut beating = FuturesUnordered::new();
+        loop {
+            let wake = self.start_beats(&mut beating);
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return,
+                Some(command) = inbox.recv() => self.obey(command).await,
+                Some(beaten) = beating.next(), if !beating.is_empty() => self.enter(&beaten),
+                event = events.next() => match event {
+                    Some(event) => self.watched(event),
+                    None => return tracing::error!("the watch on nodes ended for good"),
+                },
+                () = clock.sleep_until(wake) => {}
+            }
+        }
+    }
+
+    /// Starts the beats that are due; returns when the next one is, unless there are too many already.
+    fn start_beats(
+        &mut self,
+        beating: &mut FuturesUnordered<BoxFuture<'static, Beaten>>,
+    ) -> Option<Timestamp> {
+        let now = self.now();
+        while beating.len() < PARALLEL {
+            let Reverse((time, name)) = self.beats.peek()?;
+            if *time > now {
+                return Some(*time);
+            }
+            let (time, name) = (*time, name.clone());
+            self.beats.pop();
+            if let Some(member) = self.members.get_mut(&name)
+                && member.next_beat == time
+            {
+                member.next_beat = after(now, self.settings.heartbeat);
+                self.beats.push(Reverse((member.next_beat, name.clone())));
+                beating.extend(self.beat(&name, now));
+            }
+        }
+        None
+    }
+
+    fn beat(&mut self, name: &Arc<str>, now: Timestamp) -> Option<BoxFuture<'static, Beaten>> {
+        let member = self.members.get_mut(name)?;
+        if member.health.failures.network {
+            return None;
+        }
+        let lease = (!member.health.failures.lease_lost)
+            .then(|| lease_request(&self.client, member, self.settings.heartbeat, now));
+        let status_due = std::mem::take(&mut member.status_due) || member.next_status <= now;
+        let status = status_due.then(|| {
+            member.next_status = after(now, STATUS_INTERVAL);
+            let patch = json!({ "status": member.plan.status(member.health, now) });
+            let (client, name) = (self.client.clone(), name.clone());
+            async move { logged(&name, requests::merge_status(&client, NODES, &name, &patch).await) }
+        });
+        let name = name.clone();
+        Some(
+            async move {
+                let status = match status {
+                    Some(status) => Some(status.await),
+                    None => None,
+                };
+                let lease = match lease {
+                    Some(lease) => Some(lease.await),
+                    None => None,
+                };
+                Beaten { name, lease, status }
+            }
+            .boxed(),
+        )
+    }
+
+    fn enter(&mut self, beaten: &Beaten) {
+        let Some(member) = self.members.get_mut(&beaten.name) else { return };
+        if let Some(renewed) = beaten.lease {
+            member.has_lease = renewed;
+        }
+        member.status_due |= beaten.status == Some(false);
+    }
+
+    fn watched(&mut self, event: Result<watcher::Event<NodeObject>, watcher::Error>) {
+        match event {
+            Ok(watcher::Event::Apply(node) | watcher::Event::InitApply(node)) => {
+                self.observe(&serde_json::to_value(node).unwrap_or_default());
+            }
+            Ok(watcher::Event::Delete(node)) => {
+                let name = node.metadata.name.unwrap_or_default();
+                let ours = self
+                    .members
+                    .get(name.as_str())
+                    .is_some_and(|member| node.metadata.uid.as_deref() == Some(&member.uid));
+                if ours {
+                    tracing::info!(node.name = name, "the node was deleted and is kept alive no more");
+                    self.forget(&name);
+                }
+            }
+            Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
+            Err(error) => tracing::warn!("watching nodes: {error}"),
+        }
+    }
+
+    fn forget(&mut self, name: &str) {
+        self.members.remove(name);
+        self.table.lock().node_removed(name);
+    }
+
+    /// Takes over what the API says about one of our nodes.
+    fn observe(&mut self, object: &Value) {
+        let now = self.now();
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let Some(member) = self.members.get_mut(name) else { return };
+        if object["metadata"]["uid"].as_str() != Some(&member.uid) {
+            return;
+        }
+        let text = object["metadata"]["annotations"][FAIL_ANNOTATION].as_str().unwrap_or_default();
+        let failures = text.parse::<Failures>().unwrap_or_else(|error| {
+            tracing::warn!(node.name = name, "annotation {FAIL_ANNOTATION}: {error}");
+            Failures::NONE
+        });
+        let changed = member.observe(object, failures, now);
+        if changed {
+            member.next_beat = now;
+            self.beats.push(Reverse((now, member.plan.name.clone())));
+        }
+        let mut table = self.table.lock();
+        if let Some(node) = table.nodes.get_mut(name) {
+            node.labels = BTreeMap::deserialize(&object["metadata"]["labels"]).unwrap_or_default();
+            node.taints = Vec::<Taint>::deserialize(&object["spec"]["taints"]).unwrap_or_default();
+            if changed {
+                node.set_failures(failures);
+                table.node_changed(name, now);
+                self.bell.notify_one();
+            }
+        }
+    }
+
+    async fn obey(&mut self, command: Command) {
+        // Whoever asked may have gone away meanwhile; that is no reason to stop.
+        match command {
+            Command::Add { pool, count, reply } => drop(reply.send(self.add(&pool, count).await)),
+            Command::Remove { names, reply } => drop(reply.send(self.remove(&names).await)),
+        }
+    }
+
+    async fn add(&mut self, pool: &str, count: u32) -> Result<Vec<String>, FleetError> {
+        let shapes = &self.settings.shapes;
+        let Some(position) = shapes.iter().position(|shape| shape.pool.name == pool) else {
+            let known = shapes.iter().map(|shape| shape.pool.name.as_str()).collect::<Vec<_>>().join(", ");
+            return Err(FleetError::UnknownPool { name: pool.into(), known });
+        };
+        let plans = self.plan(position, count);
+        let names = plans.iter().map(|plan| plan.name.to_string()).collect();
+        self.register(plans).await?;
+        Ok(names)
+    }
+
+    async fn remove(&mut self, names: &[String]) -> Result<(), FleetError> {
+        for name in names {
+            let Some(member) = self.members.get(name.as_str()) else {
+                return Err(FleetError::UnknownNode(name.clone()));
+            };
+            let uid = member.uid.clone();
+            self.forget(name);
+            match requests::delete(&self.client, NODES, name, &uid).await {
+                Ok(()) => {}
+                // Somebody was faster, or it is another node by now.
+                Err(error) if matches!(error.code(), Some(404 | 409)) => {}
+                Err(error) => return Err(FleetError::request(format!("deleting node {name}"), &error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Renews the lease, or creates it the first time and when it was deleted.
+fn lease_request(
+    client: &Client,
+    member: &Member,
+    heartbeat: Duration,
+    now: Timestamp,
+) -> impl Future<Output = bool> + Send + use<> {
+    let (client, name, has_lease) = (client.clone(), member.plan.name.clone(), member.has_lease);
+    let create = if has_lease { Value::Null } else { member.plan.lease(&member.uid, heartbeat * 4, now) };
+    async move {
+        let renewal = object::renewal(&name, now);
+        let outcome = if has_lease {
+            requests::merge(&client, LEASES, &name, &renewal).await
+        } else {
+            match requests::create(&client, LEASES, &create).await {
+                Err(error) if error.code() == Some(409) => {
+                    requests::merge(&client, LEASES, &name, &renewal).await
+                }
+                other => other.map(drop),
+            }
+        };
+        logged(&name, outcome)
+    }
+}
+
+fn logged(node: &str, outcome: Result<(), requests::RequestError>) -> bool {
+    if let Err(error) = &outcome {
+        tracing::warn!(node.name = node, "a heartbeat failed and is tried again with the next: {error}");
+    }
+    outcome.is_ok()
+}
+
+/// A Node of the watch, with everything but `metadata` left as JSON.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct NodeObject {
+    #[serde(default)]
+    metadata: ObjectMeta,
+    #[serde(default)]
+    spec: Value,
+    #[serde(default)]
+    status: Value,
+}
+
+impl kube::Resource for NodeObject {
+    type DynamicType = ();
+    type Scope = kube::core::ClusterResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        "Node".into()
+    }
+
+    fn group((): &()) -> Cow<'_, str> {
+        "".into()
+    }
+
+    fn version((): &()) -> Cow<'_, str> {
+        "v1".into()
+    }
+
+    fn plural((): &()) -> Cow<'_, str> {
+        "nodes".into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}

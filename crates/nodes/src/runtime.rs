@@ -1,0 +1,66 @@
+//! What runs containers: the simulation or this machine.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::{
+    lifecycle::{self, Action, Life, Report, Step, earlier, resume::Survival},
+    pod::Pod,
+};
+
+/// Reports and starts settle after a few rounds; more would mean that container and policy chase each other at one
+/// instant, and the next wake-up carries on.
+const ROUNDS: usize = 32;
+
+/// Runs the containers of Pods whose life the state machine decides.
+pub(crate) trait Runtime: Send + Sync + 'static {
+    /// What precedes container identifiers.
+    fn scheme(&self) -> &'static str;
+
+    /// Whether containers outlive this process.
+    fn survival(&self) -> Survival;
+
+    /// What happened to the Pod's containers since the last call, up to `now`.
+    fn observe(&self, pod: &Pod, life: &Life, now: Timestamp) -> Observation;
+
+    /// Does what the state machine asked for. The outcome comes back through [`Runtime::observe`].
+    fn perform(&self, pod: &Pod, life: &Life, action: &Action);
+
+    /// The Pod is gone: nothing of it may be left.
+    fn forget(&self, pod: &Pod);
+
+    /// Pods, by uid, that something happened to and that should be looked at.
+    fn poked(&self) -> Vec<Arc<str>> {
+        Vec::new()
+    }
+}
+
+/// What a runtime saw.
+#[derive(Debug, Default)]
+pub(crate) struct Observation {
+    /// By position of the container.
+    pub(crate) reports: Vec<(usize, Report)>,
+    /// When there will be something to see, if that is known.
+    pub(crate) wake: Option<Timestamp>,
+}
+
+/// Brings a life up to `now`: what the runtime saw goes in, what follows from it is done.
+pub(crate) fn advance<R: Runtime + ?Sized>(runtime: &R, pod: &Pod, life: &mut Life, now: Timestamp) -> Step {
+    for _ in 0..ROUNDS {
+        let observation = runtime.observe(pod, life, now);
+        let quiet = observation.reports.is_empty();
+        for (container, report) in observation.reports {
+            life.report(container, report);
+        }
+        let mut step = lifecycle::step(pod, life, now);
+        for action in &step.actions {
+            runtime.perform(pod, life, action);
+        }
+        if quiet && step.actions.is_empty() {
+            step.wake = earlier(step.wake, observation.wake);
+            return step;
+        }
+    }
+    Step { wake: Some(now), ..Step::default() }
+}
