@@ -125,6 +125,8 @@ pub struct Schema {
     pub format: Option<Format>,
     /// Limits on the value.
     pub checks: Option<Box<Checks>>,
+    /// Whether a whole object is embedded here or anywhere below; saves walking the rest.
+    pub has_embedded: bool,
     /// Rules in CEL.
     pub rules: Box<[Rule]>,
     /// Whether a rule stands here or anywhere below; saves walking the rest.
@@ -208,7 +210,8 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
+        // What does not fit in 64 bits is read as a number with a fraction.
+        Value::Number(number) if !number.is_i64() => "number",
         Value::Number(_) => "integer",
         Value::String(_) => "string",
         Value::Array(_) => "array",

@@ -26,6 +26,14 @@ pub struct DecodeError {
     message: String,
 }
 
+impl DecodeError {
+    /// The same error with something said before it.
+    pub(crate) fn prefixed(mut self, prefix: &str) -> Self {
+        self.message = format!("{prefix}: {}", self.message);
+        self
+    }
+}
+
 /// Reads `value` as `schema`, in place, and names the unknown fields that were dropped, sorted.
 pub fn decode(value: &mut Value, schema: &Schema) -> Result<Vec<String>, DecodeError> {
     decode_at(value, schema, "")
@@ -34,8 +42,7 @@ pub fn decode(value: &mut Value, schema: &Schema) -> Result<Vec<String>, DecodeE
 /// The same for a part of an object, which stands at `path`.
 pub fn decode_at(value: &mut Value, schema: &Schema, path: &str) -> Result<Vec<String>, DecodeError> {
     let mut reader = Reader { unknown: Vec::new() };
-    let path = Path::Text(path);
-    let place = Place { path: &path, field: &path, owner: None };
+    let place = Place { path: &Path::Text(path), field: &Path::Root, owner: None };
     reader.value(value, schema, place)?;
     reader.unknown.sort_unstable();
     Ok(reader.unknown)
@@ -58,7 +65,7 @@ impl Place<'_> {
     fn wrong_type(&self, value: &Value, schema: &Schema) -> DecodeError {
         let expected = go_type(schema);
         let found = match value {
-            Value::Number(number) if number.is_f64() && schema.kind != Kind::String => {
+            Value::Number(number) if matches!(schema.kind, Kind::Integer | Kind::IntOrString) => {
                 format!("number {number}")
             }
             other => go_value(other).to_owned(),
@@ -185,7 +192,7 @@ fn zero(schema: &Schema) -> Value {
     match (schema.kind, schema.format) {
         (Kind::Object, _) if schema.properties.is_empty() => Value::Null,
         (Kind::Object, _) => Value::Object(Map::new()),
-        (Kind::String, None) => Value::String(String::new()),
+        (Kind::String, None | Some(Format::Byte)) => Value::String(String::new()),
         (Kind::IntOrString, Some(Format::Quantity)) => Value::String("0".to_owned()),
         (Kind::Integer | Kind::Number | Kind::IntOrString, _) => Value::from(0),
         (Kind::Boolean, _) => Value::Bool(false),
@@ -206,6 +213,9 @@ fn go_value(value: &Value) -> &'static str {
 
 /// The type in Go's words: what people know from the real server's messages.
 fn go_type(schema: &Schema) -> String {
+    if schema.kind == Kind::IntOrString && schema.format != Some(Format::Quantity) {
+        return "int32".to_owned();
+    }
     if let Some(name) = schema.name.as_deref() {
         let mut segments = name.rsplit('.');
         let (kind, package) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
@@ -313,6 +323,13 @@ mod tests {
                 json!({"spec": {"containers": {}}}),
                 "json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container",
                 "spec.containers",
+            ),
+            (
+                "apps",
+                "Deployment",
+                json!({"spec": {"replicas": 5_000_000_000_i64}}),
+                "json: cannot unmarshal number 5000000000 into Go struct field DeploymentSpec.spec.replicas of type int32",
+                "spec.replicas",
             ),
             (
                 "",

@@ -22,11 +22,12 @@ pub(super) const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity
 pub(super) const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
 /// Metadata of lists.
 pub(super) const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
+const JSON: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON";
 const MICRO_TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
 
 /// Definitions that hold any JSON whatever, though their types say something narrower.
 const OPAQUE: [&str; 6] = [
-    "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON",
+    JSON,
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrArray",
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrBool",
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrStringArray",
@@ -37,6 +38,31 @@ const OPAQUE: [&str; 6] = [
 /// Generates what `generate` asks for: the document itself (a `$ref`) and every definition below it.
 pub(super) fn documents<T>(generate: impl FnOnce(&mut SchemaGenerator) -> T) -> (T, Map<String, Value>) {
     documents_beside(Map::new(), generate)
+}
+
+/// Takes back what the Rust types ask for and Kubernetes does not: metadata, and the names of some references.
+fn relax(name: &str, definition: &mut Value) {
+    const NAMELESS: [&str; 8] = [
+        "ConfigMapEnvSource",
+        "ConfigMapKeySelector",
+        "ConfigMapProjection",
+        "ConfigMapVolumeSource",
+        "LocalObjectReference",
+        "SecretEnvSource",
+        "SecretKeySelector",
+        "SecretProjection",
+    ];
+    let Some(definition) = definition.as_object_mut() else { return };
+    let nameless = name.strip_prefix("io.k8s.api.core.v1.").is_some_and(|kind| NAMELESS.contains(&kind));
+    if let Some(required) = definition.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|field| field != "metadata" && !(nameless && field == "name"));
+        if required.is_empty() {
+            definition.remove("required");
+        }
+    }
+    if name == JSON {
+        definition.remove("type");
+    }
 }
 
 /// The same, except that definitions which are `known` already are not generated again.
@@ -51,7 +77,9 @@ fn documents_beside<T>(
     let mut generator = settings.into_generator();
     *generator.definitions_mut() = known;
     let schema = generate(&mut generator);
-    (schema, generator.take_definitions(false))
+    let mut definitions = generator.take_definitions(false);
+    definitions.iter_mut().for_each(|(name, definition)| relax(name, definition));
+    (schema, definitions)
 }
 
 /// The definition of lists' metadata and those below it.

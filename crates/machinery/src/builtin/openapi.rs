@@ -112,8 +112,9 @@ fn annotate(name: &str, document: &mut Value) {
         if let (Some(fact), Some(property)) = (merge_keys::of(name, field), property.as_object_mut()) {
             annotate_list(property, fact.list.as_ref());
             annotate_patch(property, &fact.patch);
-            if fact.atomic == Some(true) {
-                property.insert("x-kubernetes-map-type".to_owned(), "atomic".into());
+            if let Some(atomic) = fact.atomic {
+                let kind = if atomic { "atomic" } else { "granular" };
+                property.insert("x-kubernetes-map-type".to_owned(), kind.into());
             }
         }
     }

@@ -351,6 +351,13 @@ fn embedded_objects_are_objects() {
     assert_eq!(object["template"]["anything"], json!({"a": 1}));
     let errors: Vec<String> = version.validate(&object).iter().map(|error| error.path.clone()).collect();
     assert_eq!(errors, ["template.kind", "template.metadata.labels"]);
+    object["template"]["metadata"]["name"] = json!(1);
+    let error = version.decode(&mut object).unwrap_err().to_string();
+    assert!(error.starts_with("template.metadata: Invalid value: {"), "{error}");
+    assert!(
+        error.ends_with("cannot unmarshal number into Go struct field ObjectMeta.name of type string"),
+        "{error}"
+    );
 }
 
 #[test]

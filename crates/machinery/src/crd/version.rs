@@ -120,6 +120,9 @@ impl Version {
         if let Some(metadata) = object.get_mut("metadata") {
             unknown = builtin::decode_at(metadata, &builtin::object_meta(), "metadata")?;
         }
+        if self.schema.has_embedded {
+            embedded::decode(object, &self.schema, &mut unknown)?;
+        }
         unknown.extend(schema::prune(object, &self.schema));
         unknown.sort_unstable();
         Ok(unknown)

@@ -87,6 +87,8 @@ impl<'a> Compiler<'a> {
         }
         schema.has_defaults =
             schema.default.is_some() || children(&schema).any(|child| owned(child, |s| s.has_defaults));
+        schema.has_embedded =
+            schema.embedded_resource || children(&schema).any(|child| owned(child, |s| s.has_embedded));
         self.rules(document, &mut schema, path);
         schema
     }

@@ -167,7 +167,8 @@ impl Maker {
                 Value::Array(items)
             }
             Kind::String => match schema.format {
-                Some(Format::DateTime | Format::MicroTime) => "2024-01-02T03:04:05.25+01:00".into(),
+                Some(Format::DateTime) => "2024-01-02T03:04:05.25+01:00".into(),
+                Some(Format::MicroTime) => "2024-01-02T03:04:05.250000+01:00".into(),
                 Some(Format::Byte) => "aGk=".into(),
                 _ => "text".into(),
             },

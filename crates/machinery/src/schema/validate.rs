@@ -6,7 +6,7 @@
 mod branches;
 mod limits;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::{Kind, ListType, Schema, lists::keys_of, type_name};
 use crate::error::{FieldError, Path, quote};
@@ -64,17 +64,20 @@ impl Walk {
             | (Kind::String | Kind::IntOrString, Value::String(_))
             | (Kind::Number, Value::Number(_))
             | (Kind::Boolean, Value::Bool(_)) => true,
-            (Kind::Integer | Kind::IntOrString, Value::Number(number)) => {
-                !number.is_f64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
-            }
+            (Kind::Integer | Kind::IntOrString, Value::Number(number)) => is_integer(number),
             (_, Value::Null) => schema.nullable,
             _ => false,
         };
-        if !fits {
-            let found = type_name(value);
-            let detail = format!("{path} in body must be of type {}: {}", schema.kind_name(), quote(found));
-            self.errors.push(FieldError::type_invalid(path, found, detail));
+        if fits {
+            return;
         }
+        // A number of the wrong kind is measured against the format, where there is one.
+        let (want, found) = match (value, schema.format) {
+            (Value::Number(_), Some(format)) => (format.name(), "float64"),
+            _ => (schema.kind_name(), type_name(value)),
+        };
+        let detail = format!("{path} in body must be of type {want}: {}", quote(found));
+        self.errors.push(FieldError::type_invalid(path, found, detail));
     }
 
     fn enumeration(&mut self, value: &Value, schema: &Schema, path: &Path<'_>) {
@@ -121,6 +124,14 @@ pub(super) fn correlated<'a>(item: &Value, old: Option<&'a Value>, schema: &Sche
     }
     let keys = keys_of(item, schema);
     old?.as_array()?.iter().find(|old| keys_of(old, schema) == keys)
+}
+
+/// Whether a number is whole and exact; beyond 64 bits it is not.
+pub(super) fn is_integer(number: &Number) -> bool {
+    const EXACT: f64 = 9_007_199_254_740_991.0;
+    number.is_i64()
+        || (number.is_f64()
+            && number.as_f64().is_some_and(|float| float.fract() == 0.0 && float.abs() <= EXACT))
 }
 
 /// Equal, where `1` and `1.0` are the same number.

@@ -1,6 +1,9 @@
 //! Texts, numbers and truth values, and the types that Go reads from them.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use base64::{
+    DecodeError as DecodeError64, Engine as _, alphabet,
+    engine::{GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD},
+};
 use jiff::{Timestamp, fmt::temporal::DateTimePrinter};
 use serde_json::Value;
 
@@ -39,13 +42,33 @@ fn read_text(
     place: Place<'_>,
 ) -> Result<Option<Value>, DecodeError> {
     match schema.format {
-        Some(Format::Byte) => match STANDARD.decode(text) {
-            Ok(_) => Ok(None),
-            Err(error) => Err(place.malformed(value, schema, format!("illegal base64 data: {error}"))),
-        },
+        Some(Format::Byte) => bytes(text, value, schema, place),
         Some(Format::DateTime) => time(text, 0, value, schema, place),
         Some(Format::MicroTime) => time(text, 6, value, schema, place),
         _ => Ok(None),
+    }
+}
+
+/// Bytes as the server writes them: without the line breaks and stray bits that reading tolerates.
+fn bytes(text: &str, value: &Value, schema: &Schema, place: Place<'_>) -> Result<Option<Value>, DecodeError> {
+    const LENIENT: GeneralPurpose = GeneralPurpose::new(
+        &alphabet::STANDARD,
+        GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+    );
+    if STANDARD.decode(text).is_ok() {
+        return Ok(None);
+    }
+    let joined: String = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
+    match LENIENT.decode(&joined) {
+        Ok(decoded) => Ok(Some(Value::String(STANDARD.encode(decoded)))),
+        Err(error) => {
+            let offset = match error {
+                DecodeError64::InvalidByte(offset, _) | DecodeError64::InvalidLastSymbol(offset, _) => offset,
+                DecodeError64::InvalidLength(_) | DecodeError64::InvalidPadding => joined.len(),
+            };
+            let message = format!("illegal base64 data at input byte {offset}");
+            Err(place.malformed(value, schema, message))
+        }
     }
 }
 
@@ -60,11 +83,16 @@ fn time(
     if is_stored_form(text, digits) {
         return Ok(None);
     }
+    let layout = if digits == 0 { "2006-01-02T15:04:05Z07:00" } else { "2006-01-02T15:04:05.000000Z07:00" };
     let malformed = || {
-        let message = format!("parsing time {value}: it must look like \"2006-01-02T15:04:05Z\"");
+        let message = format!("parsing time {value} as \"{layout}\": it looks different");
         place.malformed(value, schema, message)
     };
-    if !Format::DateTime.accepts(value) {
+    // Times to the microsecond are read as strictly as they are written; letters are upper case in both.
+    let fraction = text.get(19..).unwrap_or_default().strip_prefix('.').unwrap_or_default();
+    let fraction_digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    let exact = digits == 0 || fraction_digits == usize::from(digits);
+    if !exact || text.contains(['t', 'z']) || !Format::DateTime.accepts(value) {
         return Err(malformed());
     }
     let timestamp: Timestamp = text.parse().map_err(|_| malformed())?;
@@ -137,8 +165,14 @@ mod tests {
             (
                 "coordination.k8s.io",
                 "Lease",
-                json!({"spec": {"renewTime": "2024-01-02T03:04:05Z"}}),
-                json!({"spec": {"renewTime": "2024-01-02T03:04:05.000000Z"}}),
+                json!({"spec": {"renewTime": "2024-01-02T03:04:05.123456+01:00"}}),
+                json!({"spec": {"renewTime": "2024-01-02T02:04:05.123456Z"}}),
+            ),
+            (
+                "",
+                "Secret",
+                json!({"data": {"a": null, "b": "aGl=", "c": "aG\nk="}}),
+                json!({"data": {"a": "", "b": "aGk=", "c": "aGk="}}),
             ),
             (
                 "",
@@ -165,6 +199,9 @@ mod tests {
                 "metadata.creationTimestamp",
             ),
             ("Secret", json!({"data": {"a": "not base64!"}}), "data.a"),
+            ("Event", json!({"eventTime": "2024-01-02T03:04:05Z"}), "eventTime"),
+            ("Event", json!({"eventTime": "2024-01-02T03:04:05.1234567Z"}), "eventTime"),
+            ("Event", json!({"lastTimestamp": "2024-01-02t03:04:05z"}), "lastTimestamp"),
             ("Service", json!({"spec": {"ports": [{"targetPort": true}]}}), "spec.ports[0].targetPort"),
         ];
         for (kind, value, path) in table {

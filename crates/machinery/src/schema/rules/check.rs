@@ -10,7 +10,7 @@ use kube_cel::cel::{
     common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, operators},
 };
 
-use super::escape::escape;
+use super::{engine, escape::escape};
 use crate::schema::{Additional, Kind, Schema};
 
 /// What is known of an expression's value.
@@ -139,6 +139,9 @@ fn lookup<'a>(name: &str, scope: &'a Scope<'a>) -> Result<Known<'a>, String> {
         }
         place = scope.outer;
     }
+    if engine::TYPES.contains(&name) {
+        return Ok(Known::Other("type"));
+    }
     Err(format!("undeclared reference to '{name}' (in container '')"))
 }
 
@@ -191,9 +194,11 @@ fn call<'a>(call: &'a CallExpr, scope: &'a Scope<'a>) -> Result<Known<'a>, Strin
     }
     match (name.as_str(), kinds.as_slice()) {
         (operators::INDEX, [container, _]) => Ok(element(*container)),
-        (operators::OPT_SELECT, [container, _]) => {
-            if let Some(Expr::Literal(LiteralValue::String(field))) =
-                call.args.get(1).map(|field| &field.expr)
+        (operators::OPT_INDEX, [container, _]) => {
+            let field = call.args.get(1).map(|field| &field.expr);
+            if let (Some(Expr::Literal(LiteralValue::String(field))), Known::Schema(schema)) =
+                (field, *container)
+                && schema.kind == Kind::Object
             {
                 select(*container, field.inner())?;
             }

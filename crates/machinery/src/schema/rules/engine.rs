@@ -34,10 +34,38 @@ thread_local! {
 fn functions() -> Context<'static> {
     let mut context = Context::default().with_all();
     context.add_function("dyn", |value: Value| Ok::<_, ExecutionError>(value));
+    context.add_function("type", |value: Value| Ok::<_, ExecutionError>(type_of(&value)));
+    for name in TYPES {
+        context.add_variable_from_value(name, type_named(name));
+    }
     context.add_function("@pairs", |value: Value| pairs(&value));
     context.add_function("@insert", |map: Value, key: Value, value: Value| insert(&map, key, value));
     context.add_function("@sorted", |items: Value, keys: Value| sorted(&items, &keys));
     context
+}
+
+/// The types that rules may name, as in `type(self) == string`.
+pub(super) const TYPES: [&str; 9] =
+    ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "uint"];
+
+/// A type as a value. The engine has none, so it is a text that no other text equals.
+fn type_named(name: &str) -> Value {
+    Value::String(Arc::new(format!("\u{0}type {name}")))
+}
+
+fn type_of(value: &Value) -> Value {
+    type_named(match value {
+        Value::Bool(_) => "bool",
+        Value::Bytes(_) => "bytes",
+        Value::Float(_) => "double",
+        Value::Int(_) => "int",
+        Value::List(_) => "list",
+        Value::Map(_) => "map",
+        Value::Null => "null_type",
+        Value::String(_) => "string",
+        Value::UInt(_) => "uint",
+        _ => "other",
+    })
 }
 
 /// Reads an expression.

@@ -17,7 +17,11 @@ pub(super) fn expand(mut expression: IdedExpr) -> Result<IdedExpr, String> {
     for child in children(&mut expression.expr) {
         *child = expand(std::mem::take(child))?;
     }
-    let Expr::Call(call) = expression.expr else { return Ok(expression) };
+    let Expr::Call(mut call) = expression.expr else { return Ok(expression) };
+    if call.func_name == operators::OPT_SELECT {
+        // The engine's own way fails where the field is missing, which is what the operator is for.
+        operators::OPT_INDEX.clone_into(&mut call.func_name);
+    }
     match rewrite(call)? {
         Ok(rewritten) => Ok(rewritten),
         Err(call) => Ok(IdedExpr { id: expression.id, expr: Expr::Call(call) }),

@@ -35,11 +35,12 @@ impl Walk {
             }
         }
         if !checks.all_of.is_empty() {
-            let failures: Vec<FieldError> =
-                checks.all_of.iter().flat_map(|branch| validate_at(value, None, branch, path)).collect();
-            if !failures.is_empty() {
-                self.errors.extend(failures);
-                self.errors.push(complain("must validate all the schemas (allOf)"));
+            let (valid, _) = try_branches(value, &checks.all_of, path);
+            if valid < checks.all_of.len() {
+                self.errors
+                    .extend(checks.all_of.iter().flat_map(|branch| validate_at(value, None, branch, path)));
+                let none = if valid == 0 { ". None validated" } else { "" };
+                self.errors.push(complain(&format!("must validate all the schemas (allOf){none}")));
             }
         }
         if let Some(not) = &checks.not

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{Walk, same};
+use super::{Walk, is_integer, same};
 use crate::{
     error::{FieldError, FieldErrorKind, Path},
-    schema::{Checks, Format, Kind, Limit, Schema, format::whole},
+    schema::{Checks, Kind, Limit, Schema, format::whole},
 };
 
 impl Walk {
@@ -23,15 +23,7 @@ impl Walk {
     }
 
     pub(super) fn number(&mut self, number: &Number, schema: &Schema, path: &Path<'_>) {
-        if let Some(format) = schema.format
-            && matches!(format, Format::Int32 | Format::Int64 | Format::Float)
-            && !format.accepts(&Value::Number(number.clone()))
-        {
-            let kind = if schema.kind == Kind::Integer { "integer" } else { "number" };
-            let detail =
-                format!("Checked value must be of type {kind} with format {} in {path}", format.name());
-            self.errors.push(FieldError::invalid("", "", detail));
-        }
+        self.range(number, schema, path);
         let Some(checks) = &schema.checks else { return };
         let value = Value::Number(number.clone());
         let mut complain = |rule: String| {
@@ -54,6 +46,23 @@ impl Walk {
         {
             let rule = if limit.exclusive { "less than" } else { "less than or equal to" };
             complain(format!("{rule} {}", limit.value));
+        }
+    }
+
+    /// Whether the number fits the width of its type. The real server names no field for this, only the text does.
+    fn range(&mut self, number: &Number, schema: &Schema, path: &Path<'_>) {
+        let (kind, fits) = match (schema.kind, schema.format) {
+            (Kind::Integer, Some(format)) => ("integer", format.accepts(&Value::Number(number.clone()))),
+            (Kind::Integer, None) => ("integer", is_integer(number)),
+            (Kind::Number, Some(format)) => ("number", format.accepts(&Value::Number(number.clone()))),
+            _ => return,
+        };
+        if !fits {
+            let format = schema
+                .format
+                .map_or("(default format)".to_owned(), |format| format!("with format {}", format.name()));
+            let detail = format!("Checked value must be of type {kind} {format} in {path}");
+            self.errors.push(FieldError::invalid("", "", detail));
         }
     }
 

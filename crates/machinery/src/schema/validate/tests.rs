@@ -28,7 +28,10 @@ fn types_and_enumerations() {
         (
             json!({"type": "integer"}),
             json!(1.5),
-            &[r#"x: Invalid value: "number": x in body must be of type integer: "number""#],
+            &[
+                r#"x: Invalid value: "number": x in body must be of type integer: "number""#,
+                r#"<nil>: Invalid value: "": Checked value must be of type integer (default format) in x"#,
+            ],
         ),
         (
             json!({"x-kubernetes-int-or-string": true}),

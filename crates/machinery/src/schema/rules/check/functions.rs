@@ -20,7 +20,7 @@ matches math.abs math.bitAnd math.bitNot math.bitOr math.bitShiftLeft math.bitSh
 math.floor math.greatest math.isFinite math.isInf math.isNaN math.least math.round math.sign math.sqrt
 math.trunc max min minor optional.none optional.of optional.ofNonZeroValue or orValue patch prefixLength
 quantity replace reverse semver sets.contains sets.equivalent sets.intersects sign size slice sort split
-startsWith string strings.quote sub substring sum timestamp trim uint upperAscii url validate value
+startsWith string strings.quote sub substring sum timestamp trim type uint upperAscii url validate value
 ";
 
 /// The name of a function, with its library where the call has one: `math.abs`.
