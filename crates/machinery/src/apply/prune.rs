@@ -79,6 +79,7 @@ impl Remover {
 
     fn object(&self, map: &Map<String, Value>, gone: &Set, object: Option<&Object>) -> Option<Value> {
         let mut rest = Map::new();
+        let mut emptied = false;
         for (key, value) in map {
             let element = Element::field(key.as_str());
             if gone.has(&element) {
@@ -90,11 +91,12 @@ impl Remover {
             };
             let ty = object.map_or(&Type::Untyped, |object| object.get(key).unwrap_or(&Type::Untyped));
             let left = self.remove(value, gone, ty);
+            emptied |= left.is_none();
             if let Some(left) = left.or(self.keep_emptied.then_some(Value::Null)) {
                 rest.insert(key.clone(), left);
             }
         }
-        (!rest.is_empty()).then_some(Value::Object(rest))
+        (emptied || !rest.is_empty()).then_some(Value::Object(rest))
     }
 
     fn list(&self, items: &[Value], gone: &Set, list: &List) -> Option<Value> {

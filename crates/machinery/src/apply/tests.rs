@@ -232,6 +232,21 @@ fn an_item_goes_with_its_last_owner_even_if_the_server_filled_it_in() {
 }
 
 #[test]
+fn what_pruning_empties_keeps_its_other_owner() {
+    let mut cluster = Cluster::new(sample::config_map());
+    let labelled = |labels: Value| {
+        let mut object = config(json!({}));
+        object["metadata"]["labels"] = labels;
+        object
+    };
+    cluster.apply("a", labelled(json!({"x": "1"})));
+    cluster.apply("b", labelled(json!({})));
+    let live = cluster.apply("a", config(json!({})));
+    assert_eq!(live["metadata"].get("labels"), None);
+    assert_eq!(cluster.owners(), ["a/Apply: .data", "b/Apply: .data .metadata.labels"]);
+}
+
+#[test]
 fn null_clears_nothing_that_has_something_in_it() {
     let mut cluster = Cluster::new(sample::config_map());
     cluster.apply("a", config(json!({"x": "1"})));
