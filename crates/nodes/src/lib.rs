@@ -16,6 +16,7 @@ mod fleet;
 mod ids;
 mod kubelet;
 mod lifecycle;
+mod local;
 mod pod;
 mod pods;
 mod profile;
@@ -29,5 +30,8 @@ pub use directory::KubeletDirectory;
 pub use failure::{FAIL_ANNOTATION, FailureError, Failures};
 pub use fleet::{FleetError, POOL_LABEL, RACK_LABEL, SET_ANNOTATION};
 pub use kubelet::tls::{Listen, ListenError};
+pub use local::{
+    LOCAL_LABEL, LocalError, LocalHandle, LocalOptions, Sandbox, Unavailable, find_sandbox, run_local,
+};
 pub use profile::{Cards, DEFAULT_PROFILE, Pool, Power, Profile, ProfileError, Taint, TaintEffect, Vendor};
 pub use simulated::{Handle, Options, simulate};

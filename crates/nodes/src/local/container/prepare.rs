@@ -1,0 +1,201 @@
+//! Everything that must be there before a container's process starts.
+
+use std::{
+    io,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use k8s_openapi::api::core::v1::{self, Container};
+use kube::Api;
+use rustix::process::Signal;
+
+use crate::{
+    environment::{self, Facts, Sources, Variables},
+    local::{
+        log::Writer,
+        mount::{self, Mount},
+        plan::{self, Problem},
+        process::{self, Invocation},
+        runtime::{Inner, log_path},
+        sandbox::Layout,
+        volume::{self, Filling},
+    },
+    pod::Pod,
+};
+
+/// Where a container leaves its last words, unless it says otherwise.
+const MESSAGE_PATH: &str = "/dev/termination-log";
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A container that is ready to start.
+pub(in crate::local) struct Prepared {
+    pub(in crate::local) container: Container,
+    pub(in crate::local) variables: Variables,
+    pub(in crate::local) working_dir: String,
+    pub(in crate::local) invocation: Invocation,
+    pub(in crate::local) stop_signal: Signal,
+    pub(in crate::local) log: Arc<Writer>,
+    pub(in crate::local) log_file: PathBuf,
+    pub(in crate::local) message_file: PathBuf,
+}
+
+/// Reads the Pod, makes its volumes and the container's folders, and works out the command.
+pub(in crate::local) async fn prepare(
+    inner: &Inner,
+    pod: &Pod,
+    position: usize,
+    run: u32,
+) -> Result<Prepared, Problem> {
+    let object = fetch(inner, pod).await?;
+    let spec = object.spec.clone().unwrap_or_default();
+    let name = &pod.template.containers[position].name;
+    let container = spec
+        .containers
+        .iter()
+        .chain(spec.init_containers.iter().flatten())
+        .find(|container| container.name == **name)
+        .cloned()
+        .ok_or_else(|| Problem::create(format!("container {name:?} is no longer in the pod")))?;
+    let address: IpAddr = inner.options.address;
+    let allocatable = crate::local::machine::pool(&inner.options).allocatable;
+    let facts = Facts { host_ip: address, pod_ip: Some(address), allocatable };
+    let sources =
+        Sources::fetch(&inner.client, &pod.namespace, [&container].into_iter(), volume::references(&object))
+            .await?;
+    let folder = inner.folder(&pod.uid);
+    let filling = Filling {
+        client: &inner.client,
+        pod: &object,
+        namespace: &pod.namespace,
+        facts: &facts,
+        sources: &sources,
+        folder: &folder.join("volumes"),
+        roots: &inner.options.volume_roots,
+    };
+    let volumes = filling.all().await?;
+    let hostname = spec.hostname.clone().unwrap_or_else(|| pod.name.to_string());
+    let mut variables = base_variables(inner, &hostname);
+    variables.extend(environment::variables(&object, &container, &facts, &sources)?);
+    let plan = plan::plan(&spec, &container, &variables)?;
+    let mut mounts = mount::mounts(&container, &volumes, &variables)?;
+    let place = Place::make(&folder, name, run, &hostname, address)
+        .map_err(|error| Problem::create(error.to_string()))?;
+    make_sources(&mounts).map_err(|error| Problem::create(error.to_string()))?;
+    mounts.extend(place.mounts(&container));
+    let layout = Layout {
+        root: Some(&place.root),
+        hostname: &hostname,
+        user: plan.user,
+        group: plan.group,
+        working_dir: &plan.working_dir,
+        variables: &variables,
+        mounts: &mounts,
+        read_only_root: plan.read_only_root,
+        terminal: plan.terminal,
+        command: &plan.command,
+    };
+    let invocation = Invocation {
+        program: inner.sandbox.bubblewrap.clone(),
+        arguments: layout.arguments(),
+        terminal: plan.terminal,
+        stdin: plan.stdin,
+    };
+    let log_file = log_path(&folder, name, run);
+    let log = Writer::create(log_file.clone(), inner.options.clock.clone())
+        .map_err(|error| Problem::create(error.to_string()))?;
+    let stop = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.stop_signal.as_deref());
+    Ok(Prepared {
+        stop_signal: process::stop_signal(stop),
+        container,
+        variables,
+        working_dir: plan.working_dir,
+        invocation,
+        log: Arc::new(log),
+        log_file,
+        message_file: place.message,
+    })
+}
+
+async fn fetch(inner: &Inner, pod: &Pod) -> Result<v1::Pod, Problem> {
+    let api = Api::<v1::Pod>::namespaced(inner.client.clone(), &pod.namespace);
+    let object = api.get_opt(&pod.name).await.map_err(|error| Problem::create(error.to_string()))?;
+    object
+        .filter(|object| object.metadata.uid.as_deref() == Some(&*pod.uid))
+        .ok_or_else(|| Problem::create(format!("pod {} is gone", pod.key())))
+}
+
+fn base_variables(inner: &Inner, hostname: &str) -> Variables {
+    let mut variables = vec![
+        ("PATH".to_owned(), PATH.to_owned()),
+        ("HOSTNAME".to_owned(), hostname.to_owned()),
+        ("HOME".to_owned(), "/root".to_owned()),
+    ];
+    if let Some((host, port)) = &inner.options.api_server {
+        let port = port.to_string();
+        for (name, value) in [
+            ("KUBERNETES_SERVICE_HOST", host),
+            ("KUBERNETES_SERVICE_PORT", &port),
+            ("KUBERNETES_SERVICE_PORT_HTTPS", &port),
+        ] {
+            variables.push((name.to_owned(), value.clone()));
+        }
+    }
+    variables
+}
+
+/// A `subPath` that does not exist is made, as kubelets do.
+fn make_sources(mounts: &[Mount]) -> io::Result<()> {
+    for mount in mounts.iter().filter(|mount| !mount.source.exists()) {
+        std::fs::create_dir_all(&mount.source)?;
+    }
+    Ok(())
+}
+
+/// The folders and files of one run.
+struct Place {
+    root: PathBuf,
+    message: PathBuf,
+    hosts: PathBuf,
+    hostname: PathBuf,
+}
+
+impl Place {
+    fn make(folder: &Path, container: &str, run: u32, hostname: &str, address: IpAddr) -> io::Result<Self> {
+        let own = folder.join("containers").join(container);
+        // The files of the run before are gone, its log is kept; the log of the run before that is not.
+        match std::fs::remove_dir_all(&own) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let root = own.join("root");
+        std::fs::create_dir_all(root.join("root"))?;
+        let logs = folder.join("logs").join(container);
+        std::fs::create_dir_all(&logs)?;
+        if let Some(old) = run.checked_sub(2) {
+            for stale in [format!("{old}.log"), format!("{old}.log.old")] {
+                let _ = std::fs::remove_file(logs.join(stale));
+            }
+        }
+        let write = |name: &str, text: String| {
+            let path = own.join(name);
+            std::fs::write(&path, text).map(|()| path)
+        };
+        Ok(Self {
+            root,
+            message: write("message", String::new())?,
+            hosts: write("hosts", format!("127.0.0.1\tlocalhost\n::1\tlocalhost\n{address}\t{hostname}\n"))?,
+            hostname: write("hostname", format!("{hostname}\n"))?,
+        })
+    }
+
+    fn mounts(&self, container: &Container) -> [Mount; 3] {
+        let message = container.termination_message_path.clone().unwrap_or_else(|| MESSAGE_PATH.into());
+        [
+            Mount { source: self.hosts.clone(), target: "/etc/hosts".into(), read_only: false },
+            Mount { source: self.hostname.clone(), target: "/etc/hostname".into(), read_only: false },
+            Mount { source: self.message.clone(), target: message, read_only: false },
+        ]
+    }
+}

@@ -1,0 +1,218 @@
+//! Entering the sandbox of a running container.
+
+use std::{io, sync::Arc, time::Duration};
+
+use maar_streams::{BoxReader, BoxWriter, ExecSession, ExitStatus, StreamSet, TerminalSize};
+use pty_process::OwnedWritePty;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    sync::watch,
+};
+
+use super::{
+    process::{self, Invocation, Pipes, Started},
+    runtime::Inner,
+};
+use crate::{console::Terminal, environment::Variables};
+
+/// What an exec inside a hook or probe said.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) code: i32,
+    pub(super) text: String,
+}
+
+/// The way into one run of a container.
+#[derive(Clone)]
+pub(super) struct Entrance {
+    inner: Arc<Inner>,
+    /// Process number of the sandbox.
+    sandbox: u32,
+    variables: Variables,
+    working_dir: String,
+}
+
+impl Entrance {
+    pub(super) fn new(inner: Arc<Inner>, sandbox: u32, variables: Variables, working_dir: String) -> Self {
+        Self { inner, sandbox, variables, working_dir }
+    }
+
+    async fn invocation(&self, command: &[String], streams: StreamSet) -> io::Result<Invocation> {
+        let gone = || io::Error::new(io::ErrorKind::NotFound, "the container is not running");
+        let first = process::settled(self.sandbox, &self.inner.sandbox.bubblewrap).await.ok_or_else(gone)?;
+        let mut arguments: Vec<String> = vec![format!("--target={first}")];
+        let spaces = ["--user", "--preserve-credentials", "--mount", "--pid", "--uts", "--ipc", "--"];
+        arguments.extend(spaces.map(str::to_owned));
+        if let Some(setpriv) = &self.inner.sandbox.setpriv {
+            arguments.push(setpriv.to_string_lossy().into_owned());
+            arguments.extend(
+                ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"].map(str::to_owned),
+            );
+        }
+        arguments.extend(["/usr/bin/env".to_owned(), "-i".to_owned()]);
+        arguments.extend(self.variables.iter().map(|(name, value)| format!("{name}={value}")));
+        if streams.tty {
+            arguments.push("TERM=xterm-256color".to_owned());
+        }
+        // The folder may have been removed; the root is always there.
+        let folder = if self.working_dir.is_empty() { "/" } else { &self.working_dir };
+        arguments.extend(["/bin/sh", "-c", "cd \"$0\" || cd /; exec \"$@\"", folder].map(str::to_owned));
+        arguments.extend(command.iter().cloned());
+        Ok(Invocation {
+            program: self.inner.sandbox.nsenter.clone(),
+            arguments,
+            terminal: streams.tty,
+            stdin: streams.stdin,
+        })
+    }
+
+    /// Runs a command for a client, with a real terminal if it asks for one.
+    pub(super) async fn exec(&self, command: &[String], terminal: Terminal) {
+        let Terminal { mut session, streams } = terminal;
+        let started = match self.invocation(command, streams).await {
+            Ok(invocation) => invocation.start(&self.inner.spawner).await,
+            Err(error) => Err(error),
+        };
+        let Started { mut child, pipes } = match started {
+            Ok(started) => started,
+            Err(error) => return drop(session.finish(ExitStatus::Error(error.to_string())).await),
+        };
+        let number = child.id().unwrap_or(0);
+        let closed = session.closed();
+        let (size, sizes) = watch::channel(None);
+        let output = relay(pipes, &mut session, sizes);
+        let resizing = async {
+            while let Some(next) = session.resize.next().await {
+                size.send_replace(Some(next));
+            }
+            std::future::pending::<()>().await;
+        };
+        let ended = tokio::select! {
+            ended = async {
+                let status = child.wait().await;
+                // What was written before the end must reach the client first.
+                let _ = tokio::time::timeout(Duration::from_secs(2), output).await;
+                status
+            } => Some(ended),
+            () = resizing => None,
+            () = closed.cancelled() => None,
+            () = self.inner.shutdown.cancelled() => None,
+        };
+        drop(size);
+        let status = match ended {
+            Some(Ok(status)) => ExitStatus::from_code(process::exit_code(status)),
+            Some(Err(error)) => ExitStatus::Error(error.to_string()),
+            None => {
+                process::kill_group(number);
+                let _ = child.wait().await;
+                ExitStatus::Code(137)
+            }
+        };
+        // The client may be gone; then there is nobody to tell.
+        let _ = session.finish(status).await;
+    }
+
+    /// Runs a command for a probe or a hook and collects what it says.
+    pub(super) async fn ask(&self, command: &[String], patience: Duration) -> io::Result<Said> {
+        let streams = StreamSet { stdout: true, stderr: true, ..StreamSet::default() };
+        let Started { mut child, pipes } =
+            self.invocation(command, streams).await?.start(&self.inner.spawner).await?;
+        let number = child.id().unwrap_or(0);
+        let Pipes::Plain { mut stdout, mut stderr, .. } = pipes else {
+            return Err(io::Error::other("a probe was given a terminal"));
+        };
+        let work = async {
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let _ = tokio::join!(stdout.read_to_end(&mut out), stderr.read_to_end(&mut err));
+            out.extend(err);
+            child.wait().await.map(|status| (process::exit_code(status), out))
+        };
+        match tokio::time::timeout(patience, work).await {
+            Ok(outcome) => {
+                let (code, bytes) = outcome?;
+                Ok(Said { code, text: String::from_utf8_lossy(&bytes).trim().to_owned() })
+            }
+            Err(_) => {
+                process::kill_group(number);
+                Err(io::Error::new(io::ErrorKind::TimedOut, format!("command timed out after {patience:?}")))
+            }
+        }
+    }
+}
+
+/// Connects a process with a session; the returned future is done when the process has said everything.
+fn relay(
+    pipes: Pipes,
+    session: &mut ExecSession,
+    sizes: watch::Receiver<Option<TerminalSize>>,
+) -> impl Future<Output = ()> + Send + use<> {
+    let (stdin, stdout, stderr) = (session.stdin.take(), session.stdout.take(), session.stderr.take());
+    let mut outputs = tokio::task::JoinSet::new();
+    match pipes {
+        Pipes::Plain { stdin: to, stdout: from, stderr: from_err } => {
+            if let (Some(mut typed), Some(mut to)) = (stdin, to) {
+                tokio::spawn(async move {
+                    // Ends with the client's input or with the process; dropping the pipe tells the process.
+                    let _ = tokio::io::copy(&mut typed, &mut to).await;
+                });
+            }
+            outputs.spawn(pump(from, stdout));
+            outputs.spawn(pump(from_err, stderr));
+        }
+        Pipes::Terminal { input, output } => {
+            tokio::spawn(type_in(input, stdin, sizes));
+            outputs.spawn(pump(output, stdout));
+        }
+    }
+    async move { while outputs.join_next().await.is_some() {} }
+}
+
+/// Passes on what is typed and how large the client's terminal is.
+async fn type_in(
+    mut input: OwnedWritePty,
+    mut typed: Option<BoxReader>,
+    mut sizes: watch::Receiver<Option<TerminalSize>>,
+) {
+    let mut buffer = [0; 4096];
+    let mut resizing = true;
+    while resizing || typed.is_some() {
+        tokio::select! {
+            changed = sizes.changed(), if resizing => {
+                resizing = changed.is_ok();
+                if let Some(size) = *sizes.borrow_and_update() {
+                    process::resize(&input, size);
+                }
+            }
+            count = read(&mut typed, &mut buffer), if typed.is_some() => match count {
+                Ok(count) if count > 0 => {
+                    if input.write_all(&buffer[..count]).await.is_err() {
+                        return;
+                    }
+                }
+                _ => typed = None,
+            },
+        }
+    }
+}
+
+async fn read(reader: &mut Option<BoxReader>, buffer: &mut [u8]) -> io::Result<usize> {
+    match reader {
+        Some(reader) => reader.read(buffer).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Copies what a process says; without a taker it is read and dropped, so that the process does not block.
+async fn pump<R: AsyncRead + Unpin>(mut from: R, mut to: Option<BoxWriter>) {
+    let mut buffer = vec![0; 32 << 10];
+    // A terminal whose other end is closed reads as an error; that is its end.
+    while let Ok(count) = from.read(&mut buffer).await
+        && count > 0
+    {
+        if let Some(writer) = &mut to
+            && (writer.write_all(&buffer[..count]).await.is_err() || writer.flush().await.is_err())
+        {
+            to = None;
+        }
+    }
+}

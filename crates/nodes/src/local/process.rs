@@ -1,0 +1,152 @@
+//! A sandbox that runs: its streams, its processes, its end.
+
+use std::{io, os::unix::process::ExitStatusExt, path::Path, process::Stdio, time::Duration};
+
+use maar_streams::TerminalSize;
+use pty_process::{OwnedReadPty, OwnedWritePty};
+use rustix::process::{Pid, Signal};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+use super::spawner::Spawner;
+
+/// Setting up a sandbox takes milliseconds; a busy machine is given seconds.
+const SETTLING_PAUSE: Duration = Duration::from_millis(5);
+const SETTLING_LOOKS: u32 = 1000;
+
+/// How a process's input and output are connected.
+pub(super) enum Pipes {
+    Plain { stdin: Option<ChildStdin>, stdout: ChildStdout, stderr: ChildStderr },
+    Terminal { input: OwnedWritePty, output: OwnedReadPty },
+}
+
+/// A process that was started, with its pipes.
+pub(super) struct Started {
+    pub(super) child: Child,
+    pub(super) pipes: Pipes,
+}
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub(super) struct Invocation {
+    pub(super) program: std::path::PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) terminal: bool,
+    pub(super) stdin: bool,
+}
+
+impl Invocation {
+    /// Starts the process in a group of its own; it is killed when the returned child is dropped.
+    pub(super) async fn start(self, spawner: &Spawner) -> io::Result<Started> {
+        if self.terminal { self.start_terminal(spawner).await } else { self.start_plain(spawner).await }
+    }
+
+    async fn start_plain(self, spawner: &Spawner) -> io::Result<Started> {
+        let mut child = spawner
+            .spawn(move || {
+                Command::new(&self.program)
+                    .args(&self.arguments)
+                    .env_clear()
+                    .stdin(if self.stdin { Stdio::piped() } else { Stdio::null() })
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped())
+                    .process_group(0)
+                    .kill_on_drop(true)
+                    .spawn()
+            })
+            .await?;
+        let missing = || io::Error::other("a process was started without its pipes");
+        let pipes = Pipes::Plain {
+            stdin: child.stdin.take(),
+            stdout: child.stdout.take().ok_or_else(missing)?,
+            stderr: child.stderr.take().ok_or_else(missing)?,
+        };
+        Ok(Started { child, pipes })
+    }
+
+    async fn start_terminal(self, spawner: &Spawner) -> io::Result<Started> {
+        let (pty, pts) = pty_process::open().map_err(io::Error::other)?;
+        let child = spawner
+            .spawn(move || {
+                pty_process::Command::new(&self.program)
+                    .args(&self.arguments)
+                    .env_clear()
+                    .kill_on_drop(true)
+                    .spawn(pts)
+                    .map_err(io::Error::other)
+            })
+            .await?;
+        let (output, input) = pty.into_split();
+        Ok(Started { child, pipes: Pipes::Terminal { input, output } })
+    }
+}
+
+/// Tells a terminal how large the client's is.
+pub(super) fn resize(input: &OwnedWritePty, size: TerminalSize) {
+    // A terminal whose process is gone cannot be resized, and need not be.
+    let _ = input.resize(pty_process::Size::new(size.height, size.width));
+}
+
+/// The exit code as containers have it: signals count from 128.
+pub(super) fn exit_code(status: std::process::ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+/// The first process inside the sandbox of a bubblewrap process, as this machine numbers it.
+pub(super) fn inner(bubblewrap: u32) -> Option<u32> {
+    let path = format!("/proc/{bubblewrap}/task/{bubblewrap}/children");
+    let children = std::fs::read_to_string(path).ok()?;
+    children.split_whitespace().next()?.parse().ok()
+}
+
+/// Waits until the sandbox of a bubblewrap process is set up and its command runs in it: entering it before would lead
+/// to a half-built place.
+pub(super) async fn settled(bubblewrap: u32, program: &Path) -> Option<u32> {
+    let program = program.canonicalize().ok()?;
+    for _ in 0..SETTLING_LOOKS {
+        if let Some(first) = inner(bubblewrap) {
+            let runs = std::fs::read_link(format!("/proc/{first}/exe"));
+            if runs.is_ok_and(|runs| runs != program) {
+                return Some(first);
+            }
+        } else if !Path::new(&format!("/proc/{bubblewrap}")).exists() {
+            return None;
+        }
+        tokio::time::sleep(SETTLING_PAUSE).await;
+    }
+    inner(bubblewrap)
+}
+
+/// Sends a signal to a process; one that is gone needs none.
+pub(super) fn signal(process: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Kills a process and everything in its group.
+pub(super) fn kill_group(leader: u32) {
+    if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+    }
+}
+
+/// Ends a sandbox at once: its first process, and with that every process in it, then bubblewrap itself.
+pub(super) fn kill_sandbox(bubblewrap: u32) {
+    match inner(bubblewrap) {
+        Some(first) => signal(first, Signal::KILL),
+        None => signal(bubblewrap, Signal::KILL),
+    }
+}
+
+/// The signal that `lifecycle.stopSignal` names.
+pub(super) fn stop_signal(name: Option<&str>) -> Signal {
+    match name.unwrap_or("SIGTERM") {
+        "SIGINT" => Signal::INT,
+        "SIGHUP" => Signal::HUP,
+        "SIGQUIT" => Signal::QUIT,
+        "SIGUSR1" => Signal::USR1,
+        "SIGUSR2" => Signal::USR2,
+        "SIGKILL" => Signal::KILL,
+        _ => Signal::TERM,
+    }
+}

@@ -1,0 +1,246 @@
+//! The local runtime: turns what the state machine wants into processes, and what happens to them into reports.
+
+use std::{
+    collections::HashMap,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use jiff::Timestamp;
+use kube::Client;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, broadcast, mpsc, watch};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    LocalOptions,
+    container::{self, Chunk},
+    sandbox::Sandbox,
+    spawner::Spawner,
+};
+use crate::{
+    environment::Variables,
+    lifecycle::{Action, Life, Report, resume::Survival},
+    pod::Pod,
+    runtime::{Observation, Runtime},
+};
+
+/// Output that a slow attached client may lag behind.
+const ATTACH_BACKLOG: usize = 256;
+
+/// See the module.
+#[derive(Clone)]
+pub(super) struct LocalRuntime(pub(super) Arc<Inner>);
+
+/// What the tasks of all containers share.
+pub(super) struct Inner {
+    pub(super) client: Client,
+    pub(super) sandbox: Sandbox,
+    pub(super) options: LocalOptions,
+    pub(super) spawner: Spawner,
+    pub(super) shutdown: CancellationToken,
+    tasks: TaskTracker,
+    bell: Arc<Notify>,
+    /// What containers reported and nobody has looked at yet, by uid of the Pod.
+    reports: Mutex<HashMap<Arc<str>, Vec<(usize, Report)>>>,
+    /// The newest run of each container, by uid of the Pod and position.
+    controls: Mutex<HashMap<(Arc<str>, usize), Arc<Control>>>,
+}
+
+/// The reins of one run of a container.
+#[derive(Debug)]
+pub(super) struct Control {
+    pub(super) run: u32,
+    /// When it must be gone, once somebody asked for it.
+    pub(super) stop: watch::Sender<Option<Timestamp>>,
+    /// Process number of its sandbox while it runs.
+    pub(super) sandbox: watch::Sender<Option<u32>>,
+    /// Everything it writes, for attached clients.
+    pub(super) output: broadcast::Sender<Chunk>,
+    /// Its standard input, if it has one; nothing closes it.
+    pub(super) input: Mutex<Option<mpsc::Sender<container::Input>>>,
+    /// How to enter it, once it is prepared.
+    pub(super) entry: Mutex<Option<Entry>>,
+    /// Done with everything.
+    pub(super) done: CancellationToken,
+}
+
+/// What an exec or attach must know of a run.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) variables: Variables,
+    pub(super) working_dir: String,
+    /// The input ends with the first client that attached to it.
+    pub(super) stdin_once: bool,
+}
+
+impl Control {
+    fn new(run: u32) -> Self {
+        Self {
+            run,
+            stop: watch::Sender::new(None),
+            sandbox: watch::Sender::new(None),
+            output: broadcast::Sender::new(ATTACH_BACKLOG),
+            input: Mutex::new(None),
+            entry: Mutex::new(None),
+            done: CancellationToken::new(),
+        }
+    }
+
+    /// Asks it to be gone by `deadline`; the earliest wish counts.
+    pub(super) fn stop_by(&self, deadline: Timestamp) {
+        self.stop.send_if_modified(|wish| {
+            let earlier = wish.is_none_or(|known| deadline < known);
+            if earlier {
+                *wish = Some(deadline);
+            }
+            earlier
+        });
+    }
+}
+
+impl LocalRuntime {
+    pub(super) fn new(
+        client: Client,
+        sandbox: Sandbox,
+        options: LocalOptions,
+        bell: Arc<Notify>,
+        shutdown: CancellationToken,
+    ) -> io::Result<Self> {
+        std::fs::create_dir_all(options.state.join("pods"))?;
+        Ok(Self(Arc::new(Inner {
+            client,
+            sandbox,
+            options,
+            spawner: Spawner::start()?,
+            shutdown,
+            tasks: TaskTracker::new(),
+            bell,
+            reports: Mutex::default(),
+            controls: Mutex::default(),
+        })))
+    }
+
+    /// Waits until every process has ended.
+    pub(super) async fn stopped(&self) {
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    /// The reins of the container, if it has been started.
+    pub(super) fn control(&self, uid: &str, position: usize) -> Option<Arc<Control>> {
+        self.0.controls.lock().get(&(Arc::from(uid), position)).cloned()
+    }
+}
+
+impl Inner {
+    /// Where everything of a Pod is kept.
+    pub(super) fn folder(&self, uid: &str) -> PathBuf {
+        pod_folder(&self.options.state, uid)
+    }
+
+    /// Enters what happened to a container and wakes the kubelet.
+    pub(super) fn report(&self, uid: &Arc<str>, position: usize, report: Report) {
+        self.reports.lock().entry(uid.clone()).or_default().push((position, report));
+        self.bell.notify_one();
+    }
+}
+
+/// A uid is a name the API server chose, but nothing else may reach the file system.
+fn pod_folder(state: &Path, uid: &str) -> PathBuf {
+    let safe: String =
+        uid.chars().filter(|letter| letter.is_ascii_alphanumeric() || *letter == '-').collect();
+    state.join("pods").join(safe)
+}
+
+/// Where the log of one run of a container is.
+pub(super) fn log_path(folder: &Path, container: &str, run: u32) -> PathBuf {
+    folder.join("logs").join(container).join(format!("{run}.log"))
+}
+
+impl Runtime for LocalRuntime {
+    fn scheme(&self) -> &'static str {
+        "local"
+    }
+
+    fn survival(&self) -> Survival {
+        Survival::Dies
+    }
+
+    fn observe(&self, pod: &Pod, _: &Life, _: Timestamp) -> Observation {
+        let reports = self.0.reports.lock().remove(&pod.uid).unwrap_or_default();
+        Observation { reports, wake: None }
+    }
+
+    fn perform(&self, pod: &Pod, life: &Life, action: &Action) {
+        match action {
+            Action::Start { container } => {
+                let control = Arc::new(Control::new(life.containers[*container].restarts));
+                self.0.controls.lock().insert((pod.uid.clone(), *container), control.clone());
+                let run = container::run(self.0.clone(), Arc::new(pod.clone()), *container, control);
+                self.0.tasks.spawn(run);
+            }
+            Action::Stop { container, deadline } => {
+                let control = self.0.controls.lock().get(&(pod.uid.clone(), *container)).cloned();
+                if let Some(control) = control {
+                    control.stop_by(*deadline);
+                }
+            }
+        }
+    }
+
+    fn forget(&self, pod: &Pod) {
+        self.0.reports.lock().remove(&pod.uid);
+        let controls: Vec<Arc<Control>> = {
+            let mut all = self.0.controls.lock();
+            (0..pod.template.containers.len())
+                .filter_map(|position| all.remove(&(pod.uid.clone(), position)))
+                .collect()
+        };
+        let folder = self.0.folder(&pod.uid);
+        self.0.tasks.spawn(async move {
+            for control in controls {
+                control.stop_by(Timestamp::MIN);
+                control.done.cancelled().await;
+            }
+            match tokio::fs::remove_dir_all(&folder).await {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    tracing::warn!(
+                        "the files of a pod in {} could not be removed: {error}",
+                        folder.display()
+                    );
+                }
+                _ => {}
+            }
+        });
+    }
+
+    fn poked(&self) -> Vec<Arc<str>> {
+        let mut uids: Vec<Arc<str>> = self.0.reports.lock().keys().cloned().collect();
+        uids.sort_unstable();
+        uids
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uid_cannot_lead_out_of_the_state_directory() {
+        assert_eq!(pod_folder(Path::new("/s"), "0a-1"), Path::new("/s/pods/0a-1"));
+        assert_eq!(pod_folder(Path::new("/s"), "../../etc"), Path::new("/s/pods/etc"));
+    }
+
+    #[test]
+    fn the_earliest_deadline_counts() {
+        let control = Control::new(0);
+        let at = |second| Timestamp::from_second(second).unwrap();
+        control.stop_by(at(10));
+        control.stop_by(at(20));
+        assert_eq!(*control.stop.borrow(), Some(at(10)));
+        control.stop_by(at(5));
+        assert_eq!(*control.stop.borrow(), Some(at(5)));
+    }
+}

@@ -1,0 +1,194 @@
+//! Finding bubblewrap, and the arguments that make a sandbox.
+
+use std::path::{Path, PathBuf};
+
+use tokio::process::Command;
+
+use super::mount::Mount;
+
+/// Where programs are looked for.
+const PROGRAM_FOLDERS: [&str; 4] = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin"];
+/// Folders at the root that are links into `/usr` on today's systems and folders of their own on others.
+const SYSTEM_FOLDERS: [&str; 5] = ["/bin", "/sbin", "/lib", "/lib64", "/lib32"];
+/// What programs need of `/etc`: users, names, certificates, the linker's cache, the choice between alternatives.
+const ETC: [&str; 12] = [
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/group",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/localtime",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/resolv.conf",
+    "/etc/ssl",
+];
+
+/// The programs that make sandboxes on this machine.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    pub(super) bubblewrap: PathBuf,
+    /// Enters a sandbox for exec.
+    pub(super) nsenter: PathBuf,
+    /// Gives up capabilities when entering; without it exec has those of the sandbox's user namespace.
+    pub(super) setpriv: Option<PathBuf>,
+    pub(super) version: String,
+}
+
+/// Why this machine offers no local node, for people to read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the local node is not offered: {reason}")]
+pub struct Unavailable {
+    /// What is missing.
+    pub reason: String,
+}
+
+fn unavailable(reason: impl Into<String>) -> Unavailable {
+    Unavailable { reason: reason.into() }
+}
+
+fn find(program: &str) -> Option<PathBuf> {
+    PROGRAM_FOLDERS.iter().map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
+}
+
+/// Looks for bubblewrap and tries it.
+pub async fn find_sandbox() -> Result<Sandbox, Unavailable> {
+    let install = "install the package bubblewrap to have one";
+    let bubblewrap = find("bwrap").ok_or_else(|| unavailable(format!("bwrap was not found; {install}")))?;
+    let nsenter = find("nsenter").ok_or_else(|| unavailable("nsenter was not found; install util-linux"))?;
+    let output = |command: &mut Command| {
+        let running = command.kill_on_drop(true).output();
+        async { tokio::time::timeout(std::time::Duration::from_secs(10), running).await }
+    };
+    let version = match output(Command::new(&bubblewrap).arg("--version")).await {
+        Ok(Ok(output)) => {
+            String::from_utf8_lossy(&output.stdout).trim().trim_start_matches("bubblewrap ").to_owned()
+        }
+        _ => return Err(unavailable(format!("{} could not be run", bubblewrap.display()))),
+    };
+    let sandbox = Sandbox { bubblewrap, nsenter, setpriv: find("setpriv"), version };
+    let trial = Layout { hostname: "trial", command: &["true".to_owned()], ..Layout::default() };
+    match output(Command::new(&sandbox.bubblewrap).args(trial.arguments())).await {
+        Ok(Ok(output)) if output.status.success() => Ok(sandbox),
+        Ok(Ok(output)) => {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            Err(unavailable(format!("bubblewrap cannot make sandboxes here: {said}")))
+        }
+        _ => Err(unavailable("bubblewrap did not make a sandbox in time")),
+    }
+}
+
+/// How the sandbox of one container looks.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Layout<'a> {
+    /// The root directory on this machine; without one it is in memory.
+    pub(super) root: Option<&'a Path>,
+    pub(super) hostname: &'a str,
+    pub(super) user: u32,
+    pub(super) group: u32,
+    pub(super) working_dir: &'a str,
+    pub(super) variables: &'a [(String, String)],
+    pub(super) mounts: &'a [Mount],
+    pub(super) read_only_root: bool,
+    /// The process has a terminal, which must stay its own.
+    pub(super) terminal: bool,
+    pub(super) command: &'a [String],
+}
+
+impl Layout<'_> {
+    /// The arguments of bubblewrap.
+    pub(super) fn arguments(&self) -> Vec<String> {
+        let mut list = Arguments::default();
+        list.push(&[
+            "--unshare-user",
+            "--unshare-pid",
+            "--unshare-ipc",
+            "--unshare-uts",
+            "--unshare-cgroup-try",
+        ]);
+        list.push(&["--die-with-parent", "--as-pid-1", "--cap-drop", "ALL", "--hostname", self.hostname]);
+        list.push(&["--uid", &self.user.to_string(), "--gid", &self.group.to_string()]);
+        if !self.terminal {
+            list.push(&["--new-session"]);
+        }
+        if let Some(root) = self.root {
+            list.push(&["--bind", &root.to_string_lossy(), "/"]);
+        }
+        list.push(&["--ro-bind", "/usr", "/usr"]);
+        for folder in SYSTEM_FOLDERS {
+            match std::fs::read_link(folder) {
+                Ok(target) => list.push(&["--symlink", &target.to_string_lossy(), folder]),
+                Err(_) => list.push(&["--ro-bind-try", folder, folder]),
+            }
+        }
+        for path in ETC {
+            list.push(&["--ro-bind-try", path, path]);
+        }
+        list.push(&["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]);
+        for mount in self.mounts {
+            let kind = if mount.read_only { "--ro-bind" } else { "--bind" };
+            list.push(&[kind, &mount.source.to_string_lossy(), &mount.target]);
+        }
+        if self.read_only_root {
+            list.push(&["--remount-ro", "/"]);
+        }
+        let folder = if self.working_dir.is_empty() { "/" } else { self.working_dir };
+        list.push(&["--chdir", folder, "--clearenv"]);
+        for (name, value) in self.variables {
+            list.push(&["--setenv", name, value]);
+        }
+        list.push(&["--"]);
+        list.0.extend(self.command.iter().cloned());
+        list.0
+    }
+}
+
+#[derive(Default)]
+struct Arguments(Vec<String>);
+
+impl Arguments {
+    fn push(&mut self, words: &[&str]) {
+        self.0.extend(words.iter().map(|word| (*word).to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sandbox_shows_the_system_read_only_and_drops_everything_else() {
+        let variables = [("A".to_owned(), "b c".to_owned())];
+        let mounts = [Mount { source: "/state/v".into(), target: "/data".into(), read_only: true }];
+        let command = ["sleep".to_owned(), "1".to_owned()];
+        let layout = Layout {
+            root: Some(Path::new("/state/root")),
+            hostname: "p",
+            user: 1000,
+            variables: &variables,
+            mounts: &mounts,
+            read_only_root: true,
+            command: &command,
+            ..Layout::default()
+        };
+        let text = layout.arguments().join(" ");
+        for part in [
+            "--unshare-pid",
+            "--die-with-parent",
+            "--cap-drop ALL",
+            "--new-session",
+            "--uid 1000 --gid 0",
+            "--bind /state/root / --ro-bind /usr /usr",
+            "--ro-bind /state/v /data",
+            "--remount-ro /",
+            "--chdir / --clearenv --setenv A b c",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(text.ends_with("-- sleep 1"));
+        assert!(!text.contains("--bind /etc"));
+        assert!(!Layout { terminal: true, ..layout }.arguments().contains(&"--new-session".to_owned()));
+    }
+}
