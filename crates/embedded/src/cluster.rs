@@ -82,10 +82,12 @@ impl Cluster {
         bootstrap::prepare(&server).await?;
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
+        let mut running = controllers::of_api_server(&server);
         if config.controllers {
-            for controller in controllers::all(&server) {
-                tasks.spawn(controllers::run(Arc::clone(&server.store), controller, stop.clone()));
-            }
+            running.extend(controllers::all(&server));
+        }
+        for controller in running {
+            tasks.spawn(controllers::run(Arc::clone(&server.store), controller, stop.clone()));
         }
         let router = router(Arc::clone(&server));
         Ok(Self { server, router, stop: stop.clone(), tasks, _stop_on_drop: stop.drop_guard() })

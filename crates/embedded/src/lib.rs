@@ -10,6 +10,7 @@ mod documents;
 mod hooks;
 mod identity;
 mod local;
+mod quota;
 mod request;
 mod resource;
 mod server;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Pod;
 use kube::core::Resource as KubeResource;
 use maar_machinery::selector::LabelSelector;
 use serde::Serialize;
@@ -14,6 +15,7 @@ use crate::resource::{Resource, Subresource};
 use crate::server::{Caller, Server};
 use crate::status::ApiError;
 use crate::store::{Entry, Key};
+use crate::subresources::{Binding, BindingMeta, Target};
 use crate::verbs::{Changed, DeleteOptions, PatchBody};
 
 /// A kind as k8s-openapi defines it.
@@ -114,11 +116,34 @@ impl Local {
         self.modify_part(namespace, name, Some(Subresource::Status), change).await
     }
 
-    async fn modify_part<K: Kind>(
+    /// Changes the status of just this version of the stored object; a conflict if it has moved on.
+    pub(crate) async fn modify_status_at<K: Kind>(
+        &self,
+        namespace: &str,
+        name: &str,
+        version: &str,
+        change: impl Fn(&mut K) + Send + Sync,
+    ) -> Result<K, ApiError> {
+        self.modify_version(namespace, name, Some(Subresource::Status), Some(version), change).await
+    }
+
+    /// Changes the part of the stored object that a subresource stands for.
+    pub(crate) async fn modify_part<K: Kind>(
         &self,
         namespace: &str,
         name: &str,
         part: Option<Subresource>,
+        change: impl Fn(&mut K) + Send + Sync,
+    ) -> Result<K, ApiError> {
+        self.modify_version(namespace, name, part, None, change).await
+    }
+
+    async fn modify_version<K: Kind>(
+        &self,
+        namespace: &str,
+        name: &str,
+        part: Option<Subresource>,
+        version: Option<&str>,
         change: impl Fn(&mut K) + Send + Sync,
     ) -> Result<K, ApiError> {
         let resource = self.resource::<K>();
@@ -126,8 +151,8 @@ impl Local {
         let change = |old: &Value| {
             let mut typed: K = serde_json::from_value(old.clone()).map_err(ApiError::internal)?;
             change(&mut typed);
-            // Conflicts are met by doing it again, not by giving up.
-            typed.meta_mut().resource_version = None;
+            // Unless a version is asked for, conflicts are met by doing it again, not by giving up.
+            typed.meta_mut().resource_version = version.map(ToOwned::to_owned);
             Ok(Changed { object: to_value(&typed)?, warnings: Vec::new(), fields_settled: false })
         };
         let written = self
@@ -149,6 +174,26 @@ impl Local {
         let written =
             self.server.patch(&self.caller, resource, key, part, &body, &self.options()).await?;
         Ok(written.entry)
+    }
+
+    /// Puts the Pod of this uid on a node.
+    pub(crate) async fn bind(
+        &self,
+        namespace: &str,
+        name: &str,
+        uid: &str,
+        node: &str,
+    ) -> Result<(), ApiError> {
+        let key = self.key::<Pod>(namespace, name);
+        let binding = Binding {
+            metadata: BindingMeta {
+                name: name.to_owned(),
+                uid: Some(uid.to_owned()),
+                ..BindingMeta::default()
+            },
+            target: Target { kind: "Node".into(), name: node.to_owned() },
+        };
+        self.server.bind(&self.caller, &key, &binding, &self.options()).await
     }
 
     /// Deletes an object; that it is gone already is not an error.

@@ -28,6 +28,8 @@ pub(crate) struct Server {
     pub(crate) addresses: Mutex<()>,
     /// How to reach the kubelet of a node.
     pub(crate) kubelets: RwLock<Option<Arc<dyn Dial>>>,
+    /// The certificate authority that clients of this server trust, as PEM; none as long as there is no TLS.
+    root_ca: RwLock<Option<Arc<str>>>,
 }
 
 impl std::fmt::Debug for Server {
@@ -44,7 +46,13 @@ impl Server {
             registry: RwLock::new(Arc::new(Registry::builtin())),
             addresses: Mutex::new(()),
             kubelets: RwLock::new(None),
+            root_ca: RwLock::new(None),
         }
+    }
+
+    /// The certificate authority to publish in every namespace.
+    pub(crate) fn root_ca(&self) -> Option<Arc<str>> {
+        self.root_ca.read().clone()
     }
 
     /// The resources served now.

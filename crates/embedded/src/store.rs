@@ -210,6 +210,11 @@ impl Store {
         Ok(Listing { revision, rows })
     }
 
+    /// The names of all tables that ever had a row, in order.
+    pub fn tables(&self) -> Vec<Arc<str>> {
+        self.inner.read().tables.keys().cloned().collect()
+    }
+
     /// How many rows a table has.
     pub fn count(&self, table: &str) -> usize {
         self.inner.read().tables.get(table).map_or(0, Table::len)

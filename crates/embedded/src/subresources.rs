@@ -8,6 +8,8 @@ mod scale;
 
 use std::sync::Arc;
 
+pub(crate) use binding::{Binding, BindingMeta, Target};
+
 use axum::body::Body;
 use axum::response::Response;
 use http::Method;

@@ -11,7 +11,7 @@ mod watch;
 
 use std::sync::Arc;
 
-pub(crate) use delete::{DeleteOptions, Deleted, Propagation};
+pub(crate) use delete::{DEFINITION_CLEANUP, DeleteOptions, Deleted, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use modify::{Change, Changed};
 pub(crate) use patch::{PatchBody, decode_yaml};
 pub(crate) use prepare::decode_body;

@@ -17,7 +17,7 @@ const LAST_RETRY: Duration = Duration::from_secs(60);
 
 /// Follows one table.
 struct Follow {
-    table: &'static str,
+    table: Arc<str>,
     at: u64,
 }
 
@@ -30,9 +30,35 @@ struct Due {
     timers: BTreeMap<(Instant, u64), Key>,
     timer_of: HashMap<Key, (Instant, u64)>,
     next_timer: u64,
+    /// The least time between two looks at one key, and when keys were looked at within that time.
+    pace: Duration,
+    looked: HashMap<Key, Instant>,
 }
 
 impl Due {
+    /// As soon as the pace allows.
+    fn soon(&mut self, key: Key) {
+        match self.looked.get(&key) {
+            Some(last) if !self.present.contains(&key) => {
+                let at = *last + self.pace;
+                self.later(key, at);
+            }
+            _ => self.now(key),
+        }
+    }
+
+    /// Remembers that a key is being looked at, for as long as the pace asks for.
+    fn look(&mut self, key: &Key, now: Instant) {
+        if self.pace.is_zero() {
+            return;
+        }
+        if self.looked.len() > 1024 {
+            let pace = self.pace;
+            self.looked.retain(|_, last| *last + pace > now);
+        }
+        self.looked.insert(key.clone(), now);
+    }
+
     fn now(&mut self, key: Key) {
         if self.present.insert(key.clone()) {
             self.order.push_back(key);
@@ -79,14 +105,17 @@ impl Due {
 pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: CancellationToken) {
     let mut changes = store.subscribe();
     let mut follows: Vec<Follow> =
-        controller.tables().into_iter().map(|table| Follow { table, at: 0 }).collect();
-    let mut due = Due::default();
+        controller.tables().into_iter().map(|table| Follow { table: table.into(), at: 0 }).collect();
+    let mut due = Due { pace: controller.pace(), ..Due::default() };
     let mut failures: HashMap<Key, u32> = HashMap::new();
     for follow in &mut follows {
         restart(&store, &controller, follow, &mut due);
     }
     loop {
         changes.borrow_and_update();
+        if controller.every_table() {
+            follow_new_tables(&store, &mut follows);
+        }
         for follow in &mut follows {
             catch_up(&store, &controller, follow, &mut due);
         }
@@ -100,6 +129,7 @@ pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: Canc
             }
             continue;
         };
+        due.look(&key, Instant::now());
         let result = controller.reconcile(&key).await;
         settle(&controller, key, result, &mut due, &mut failures);
     }
@@ -145,25 +175,39 @@ fn settle(
     }
 }
 
+/// A new table is followed from before its first row.
+fn follow_new_tables(store: &Store, follows: &mut Vec<Follow>) {
+    let tables = store.tables();
+    if tables.len() == follows.len() {
+        return;
+    }
+    for table in tables {
+        if !follows.iter().any(|follow| follow.table == table) {
+            follows.push(Follow { table, at: 0 });
+        }
+    }
+}
+
 /// Looks at everything there is, as after a start.
 fn restart(store: &Store, controller: &BoxController, follow: &mut Follow, due: &mut Due) {
-    let listing = store.list(follow.table, None);
+    controller.forget(&follow.table);
+    let listing = store.list(&follow.table, None);
     follow.at = listing.revision;
     for entry in listing.rows {
         let event = crate::store::Event { entry, previous: None, deleted: false };
-        for key in controller.keys(follow.table, &event) {
+        for key in controller.keys(&follow.table, &event) {
             due.now(key);
         }
     }
 }
 
 fn catch_up(store: &Store, controller: &BoxController, follow: &mut Follow, due: &mut Due) {
-    match store.events_after(follow.table, follow.at) {
+    match store.events_after(&follow.table, follow.at) {
         Ok((events, complete_to)) => {
             follow.at = complete_to;
             for event in events {
-                for key in controller.keys(follow.table, &event) {
-                    due.now(key);
+                for key in controller.keys(&follow.table, &event) {
+                    due.soon(key);
                 }
             }
         }

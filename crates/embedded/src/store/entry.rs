@@ -1,6 +1,8 @@
 //! One stored object: the bytes it is served as, and what the server asks about it without parsing them.
 
+use std::any::Any;
 use std::io::Write as _;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use maar_machinery::selector::Labels;
@@ -20,6 +22,8 @@ pub struct Entry {
     version_end: u32,
     /// What selectors and garbage collection ask for.
     pub meta: Meta,
+    /// The first typed view somebody asked for, so that controllers that look at it often read it once.
+    view: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 /// The facts about an object that are needed without parsing it.
@@ -86,6 +90,24 @@ impl Entry {
         serde_json::from_slice(&self.json).ok()
     }
 
+    /// The object as a Rust type, kept with the entry. Meant for one small type per kind: a second type is read
+    /// anew each time.
+    pub(crate) fn view<T>(&self) -> Option<Arc<T>>
+    where
+        T: serde::de::DeserializeOwned + Send + Sync + 'static,
+    {
+        if let Some(kept) = self.view.get() {
+            return match Arc::clone(kept).downcast::<T>() {
+                Ok(view) => Some(view),
+                Err(_) => self.typed().map(Arc::new),
+            };
+        }
+        let view: Arc<T> = Arc::new(self.typed()?);
+        // Somebody else may have been quicker; then both have the same.
+        let _ = self.view.set(Arc::clone(&view) as Arc<dyn Any + Send + Sync>);
+        Some(view)
+    }
+
     /// The object without `apiVersion` and `kind`, after its opening brace.
     pub(crate) fn body(&self) -> Bytes {
         self.json.slice(self.body_at as usize..)
@@ -104,6 +126,7 @@ impl Entry {
             version_at: self.version_at,
             version_end,
             meta: self.meta.clone(),
+            view: self.view.clone(),
         }
     }
 
@@ -174,6 +197,7 @@ impl Draft {
             version_at: self.version_at,
             version_end,
             meta: self.meta,
+            view: OnceLock::new(),
         }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::prepare::metadata;
 use super::{ATTEMPTS, ListOptions};
+use crate::hooks::DEFINITIONS;
 use crate::resource::Resource;
 use crate::server::{Caller, Server};
 use crate::status::ApiError;
@@ -18,6 +19,9 @@ use crate::world::seconds_text;
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer by which an owner lets its dependents go.
 pub(crate) const ORPHAN: &str = "orphan";
+
+/// The finalizer by which a CRD waits for its objects.
+pub(crate) const DEFINITION_CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// What happens to dependents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -173,6 +177,9 @@ impl Server {
         let grace = grace_seconds(resource, object, options);
         let already = object["metadata"]["deletionTimestamp"].is_string();
         set_propagation(&mut marked, options.effective_propagation());
+        if resource.is(DEFINITIONS) && !already {
+            hold_definition(&mut marked, &self.world.now_text());
+        }
         let held = is_held(resource, &marked);
         if grace == 0 && !held {
             return Step::Remove;
@@ -251,6 +258,23 @@ fn set_propagation(object: &mut Value, propagation: Option<Propagation>) {
         metadata.remove("finalizers");
     } else {
         metadata.insert("finalizers".into(), finalizers.into());
+    }
+}
+
+/// A CRD goes after its objects.
+fn hold_definition(definition: &mut Value, now: &str) {
+    let finalizers = metadata(definition).entry("finalizers").or_insert_with(|| json!([]));
+    if let Some(finalizers) = finalizers.as_array_mut()
+        && !finalizers.iter().any(|one| one == DEFINITION_CLEANUP)
+    {
+        finalizers.push(DEFINITION_CLEANUP.into());
+    }
+    let condition = json!({"type": "Terminating", "status": "True", "reason": "InstanceDeletionPending",
+        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        "lastTransitionTime": now});
+    if let Some(conditions) = definition["status"]["conditions"].as_array_mut() {
+        conditions.retain(|one| one["type"] != "Terminating");
+        conditions.push(condition);
     }
 }
 

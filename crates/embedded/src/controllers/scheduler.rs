@@ -1,0 +1,338 @@
+//! A plain scheduler for `default-scheduler`: filters and scores as kube-scheduler does by default, one Pod after
+//! another, by priority. It does not preempt: a Pod of high priority waits like any other until there is room.
+//!
+//! The state of the cluster is kept in memory ([`ledger`]) and follows the store event by event; a cycle takes
+//! Pods from the [`queue`], finds each a node ([`place`]) and binds it.
+
+mod filter;
+mod ledger;
+mod place;
+mod queue;
+mod request;
+mod score;
+mod volumes;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use filter::Volumes;
+use futures::future::BoxFuture;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use ledger::Ledger;
+use parking_lot::Mutex;
+use place::Turn;
+use queue::Queue;
+use request::Request;
+use serde_json::json;
+
+use super::base::Base;
+use super::recorder::pod_reference;
+use super::view::{NodeView, until};
+use super::volume::SELECTED_NODE;
+use super::{Again, Controller};
+use crate::resource::Subresource;
+use crate::server::Server;
+use crate::status::ApiError;
+use crate::store::{Entry, Event, Key};
+
+/// The name Pods ask for this scheduler by.
+const NAME: &str = "default-scheduler";
+/// How many Pods are placed before events are looked at again.
+const BATCH: usize = 200;
+
+#[derive(Debug)]
+pub(crate) struct Scheduler {
+    base: Base,
+    state: Mutex<State>,
+    fields: Fields,
+    cycle: Key,
+}
+
+/// Where in an entry's facts the fields of a Pod are.
+#[derive(Debug)]
+struct Fields {
+    node: usize,
+    scheduler: usize,
+    phase: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    ledger: Ledger,
+    queue: Queue,
+    turn: Turn,
+    /// Why Pods of a kind do not fit anywhere, until something changes that may help.
+    hopeless: HashMap<u64, String>,
+}
+
+/// What became of one Pod.
+enum Outcome {
+    Bind(String),
+    Stuck(String),
+    /// Its volumes come first.
+    WaitForVolumes {
+        node: String,
+        claims: Vec<String>,
+    },
+}
+
+impl Scheduler {
+    pub(crate) fn new(server: &Arc<Server>) -> Self {
+        let base = Base::new(server, NAME);
+        let resource = base.local.resource::<Pod>();
+        let position =
+            |path: &str| resource.field_paths.iter().position(|known| known == path).unwrap_or(usize::MAX);
+        let fields = Fields {
+            node: position("spec.nodeName"),
+            scheduler: position("spec.schedulerName"),
+            phase: position("status.phase"),
+        };
+        let cycle = Key { table: "scheduling-cycle".into(), row: "".into() };
+        Self { base, state: Mutex::default(), fields, cycle }
+    }
+
+    fn field<'a>(entry: &'a Entry, index: usize) -> &'a str {
+        entry.meta.fields.get(index).map_or("", |text| text)
+    }
+
+    /// Follows a Pod. Whether a cycle may have something to do.
+    fn note_pod(&self, event: &Event) -> bool {
+        let entry = &event.entry;
+        let key = format!("{}/{}", entry.meta.namespace, entry.meta.name);
+        let node = Self::field(entry, self.fields.node);
+        let ended = event.deleted || matches!(Self::field(entry, self.fields.phase), "Succeeded" | "Failed");
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        if ended {
+            state.queue.drop_pod(&key);
+            let freed = state.ledger.remove(&key);
+            return freed && state.stir(&self.base);
+        }
+        if !node.is_empty() {
+            state.queue.drop_pod(&key);
+            return state.note_placed(&key, entry, node) && state.stir(&self.base);
+        }
+        state.ledger.remove(&key);
+        if entry.meta.deleting || Self::field(entry, self.fields.scheduler) != NAME {
+            state.queue.drop_pod(&key);
+            return false;
+        }
+        let Some(pod) = entry.typed::<Pod>() else { return false };
+        let request = Request::read(pod, &mut state.ledger.names);
+        state.queue.set(&key, request);
+        true
+    }
+
+    fn note_node(&self, event: &Event) -> bool {
+        let mut state = self.state.lock();
+        if event.deleted {
+            state.ledger.remove_node(&event.entry.meta.name);
+            return false;
+        }
+        let Some(node) = event.entry.view::<NodeView>() else { return false };
+        state.ledger.set_node(&node) && state.stir(&self.base)
+    }
+
+    fn note_namespace(&self, event: &Event) -> bool {
+        let name = event.entry.meta.name.to_string();
+        let mut state = self.state.lock();
+        if event.deleted {
+            state.ledger.namespaces.remove(&name);
+        } else {
+            let labels = event.entry.meta.labels.iter();
+            let labels: BTreeMap<String, String> =
+                labels.map(|(key, value)| (key.to_string(), value.to_string())).collect();
+            state.ledger.namespaces.insert(name, labels);
+        }
+        false
+    }
+
+    async fn run_cycle(&self) -> Result<Again, ApiError> {
+        for _ in 0..BATCH {
+            let now = self.base.now();
+            let Some((key, request)) = self.state.lock().queue.next(now) else { break };
+            let outcome = self.decide(&request);
+            if let Outcome::Bind(node) | Outcome::WaitForVolumes { node, .. } = &outcome {
+                // Spoken for from here on, whatever comes in between.
+                self.state.lock().ledger.place(&key, &request, node);
+            }
+            if let Err(error) = self.carry_out(&key, &request, outcome).await {
+                tracing::debug!(%error, pod = %key, "placing failed and is tried again");
+                let mut state = self.state.lock();
+                state.ledger.remove(&key);
+                state.queue.try_again(&key, now);
+            }
+        }
+        let now = self.base.now();
+        Ok(self.state.lock().queue.next_time(now).map(|time| until(time, now)))
+    }
+
+    /// Finds a node. Pure but for reading claims and volumes from the store.
+    fn decide(&self, request: &Request) -> Outcome {
+        let volumes = match self.volumes(request) {
+            Ok(volumes) => volumes,
+            Err(why) => {
+                let nodes = self.state.lock().ledger.nodes();
+                return Outcome::Stuck(format!("0/{nodes} nodes are available: {why}."));
+            }
+        };
+        let claims: Vec<String> = volumes.waiting.iter().map(|claim| claim.name.clone()).collect();
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        if let Some(known) = state.hopeless.get(&request.signature) {
+            return Outcome::Stuck(known.clone());
+        }
+        match place::place(&state.ledger, &mut state.turn, request, volumes) {
+            Ok(node) if claims.is_empty() => Outcome::Bind(node),
+            Ok(node) => Outcome::WaitForVolumes { node, claims },
+            Err(why) => {
+                if !request.looks_at_others() {
+                    state.hopeless.insert(request.signature, why.clone());
+                }
+                Outcome::Stuck(why)
+            }
+        }
+    }
+
+    fn volumes(&self, request: &Request) -> Result<Volumes, String> {
+        if request.claims.is_empty() {
+            return Ok(Volumes::default());
+        }
+        volumes::look_up(&self.base.local, request)
+    }
+
+    async fn carry_out(&self, key: &str, request: &Request, outcome: Outcome) -> Result<(), ApiError> {
+        let about = pod_reference(&request.namespace, &request.name, &request.uid);
+        match outcome {
+            Outcome::Bind(node) => {
+                self.base.local.bind(&request.namespace, &request.name, &request.uid, &node).await?;
+                self.state.lock().queue.drop_pod(key);
+                let message = format!("Successfully assigned {key} to {node}");
+                self.base.recorder.normal(&about, "Scheduled", message).await;
+            }
+            Outcome::WaitForVolumes { node, claims } => {
+                for claim in claims {
+                    self.select_node(&request.namespace, &claim, &node).await?;
+                }
+                // The room is given back: the Pod comes again when its claims are bound, and those hold the node.
+                self.state.lock().ledger.remove(key);
+            }
+            Outcome::Stuck(why) => {
+                self.report(request, &why).await?;
+                self.base.recorder.warning(&about, "FailedScheduling", why).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the volume binder where a claim's Pod will be.
+    async fn select_node(&self, namespace: &str, claim: &str, node: &str) -> Result<(), ApiError> {
+        let change = |claim: &mut PersistentVolumeClaim| {
+            claim.metadata.annotations.get_or_insert_default().insert(SELECTED_NODE.into(), node.to_owned());
+        };
+        self.base.local.modify(namespace, claim, change).await.map(|_| ())
+    }
+
+    /// Writes the reason into the Pod, once.
+    async fn report(&self, request: &Request, why: &str) -> Result<(), ApiError> {
+        let resource = self.base.local.resource::<Pod>();
+        let key = Key::new(&resource.table, &request.namespace, &request.name);
+        let Some(entry) = self.base.store().get(&key) else { return Ok(()) };
+        let pod = entry.value();
+        let mut conditions = pod["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let known = conditions.iter().find(|condition| condition["type"] == "PodScheduled");
+        if known.is_some_and(|known| known["message"] == why && known["status"] == "False") {
+            return Ok(());
+        }
+        let since = known.filter(|known| known["status"] == "False").map_or_else(
+            || json!(self.base.server().world.now_text()),
+            |known| known["lastTransitionTime"].clone(),
+        );
+        conditions.retain(|condition| condition["type"] != "PodScheduled");
+        conditions.push(json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+            "message": why, "lastTransitionTime": since}));
+        let patch = json!({"status": {"conditions": conditions}});
+        match self.base.local.merge(&resource, &key, Some(Subresource::Status), patch).await {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl State {
+    /// Takes note of a Pod on a node. Whether that freed something.
+    fn note_placed(&mut self, key: &str, entry: &Entry, node: &str) -> bool {
+        if let Some(placed) = self.ledger.placed.get_mut(key) {
+            let same_labels =
+                placed.labels.len() == entry.meta.labels.len()
+                    && entry.meta.labels.iter().all(|(key, value)| {
+                        placed.labels.get(&**key).is_some_and(|known| **known == **value)
+                    });
+            if *placed.uid == *entry.meta.uid && placed.node == node && same_labels {
+                placed.deleting = entry.meta.deleting;
+                return false;
+            }
+        }
+        let Some(pod) = entry.typed::<Pod>() else { return false };
+        let moved = self.ledger.placed.contains_key(key);
+        let request = Request::read(pod, &mut self.ledger.names);
+        self.ledger.place(key, &request, node);
+        moved
+    }
+
+    /// Something changed that may help those that wait. Whether there are any.
+    fn stir(&mut self, base: &Base) -> bool {
+        self.hopeless.clear();
+        let now = base.now();
+        self.queue.stir(now);
+        self.queue.next_time(now).is_some()
+    }
+}
+
+impl Controller for Scheduler {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn tables(&self) -> Vec<&'static str> {
+        vec![
+            "nodes",
+            "namespaces",
+            "pods",
+            "persistentvolumeclaims",
+            "persistentvolumes",
+            "storageclasses.storage.k8s.io",
+        ]
+    }
+
+    fn forget(&self, table: &str) {
+        let mut state = self.state.lock();
+        match table {
+            "nodes" => state.ledger.forget_nodes(),
+            "pods" => {
+                state.ledger.forget_pods();
+                state.queue.clear();
+            }
+            "namespaces" => state.ledger.namespaces.clear(),
+            _ => {}
+        }
+        state.hopeless.clear();
+    }
+
+    fn keys(&self, table: &str, event: &Event) -> Vec<Key> {
+        let due = match table {
+            "pods" => self.note_pod(event),
+            "nodes" => self.note_node(event),
+            "namespaces" => self.note_namespace(event),
+            _ => self.state.lock().stir(&self.base),
+        };
+        if due { vec![self.cycle.clone()] } else { Vec::new() }
+    }
+
+    fn reconcile<'a>(&'a self, _key: &'a Key) -> BoxFuture<'a, Result<Again, ApiError>> {
+        Box::pin(self.run_cycle())
+    }
+}

@@ -1,0 +1,249 @@
+//! Placing Pods without a cluster.
+
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, from_value, json};
+
+use super::filter::{Volumes, WaitingClaim};
+use super::ledger::Ledger;
+use super::place::{Turn, place};
+use super::queue::Queue;
+use super::request::Request;
+use crate::controllers::view::NodeView;
+use crate::controllers::view::tests::noon;
+
+fn node(name: &str, cores: i64, change: Value) -> NodeView {
+    let mut value = json!({
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "status": {"allocatable": {"cpu": cores.to_string(), "memory": "64Gi", "pods": "110"}},
+    });
+    merge(&mut value, &change);
+    from_value(value).unwrap()
+}
+
+fn merge(into: &mut Value, change: &Value) {
+    match (into, change) {
+        (Value::Object(into), Value::Object(change)) => {
+            for (key, member) in change {
+                merge(into.entry(key.clone()).or_insert(Value::Null), member);
+            }
+        }
+        (into, change) => *into = change.clone(),
+    }
+}
+
+/// A small cluster.
+#[derive(Default)]
+struct World {
+    ledger: Ledger,
+    turn: Turn,
+}
+
+impl World {
+    fn with(nodes: Vec<NodeView>) -> Self {
+        let mut world = Self::default();
+        for node in nodes {
+            world.ledger.set_node(&node);
+        }
+        world
+    }
+
+    fn request(&mut self, name: &str, change: Value) -> Request {
+        let mut value = json!({"metadata": {"name": name, "namespace": "default", "uid": name, "labels": {"app": "a"}},
+            "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}});
+        merge(&mut value, &change);
+        Request::read(from_value::<Pod>(value).unwrap(), &mut self.ledger.names)
+    }
+
+    /// Finds a node and puts the Pod there.
+    fn place(&mut self, name: &str, change: Value) -> Result<String, String> {
+        let request = self.request(name, change);
+        let node = place(&self.ledger, &mut self.turn, &request, Volumes::default())?;
+        self.ledger.place(&format!("default/{name}"), &request, &node);
+        Ok(node)
+    }
+}
+
+fn anti(topology: &str) -> Value {
+    json!({"spec": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": topology}]}}}})
+}
+
+#[test]
+fn pods_go_where_there_is_room_until_there_is_none() {
+    let mut world = World::with(vec![node("a", 2, json!({})), node("b", 1, json!({}))]);
+    let mut nodes: Vec<String> =
+        (0..3).map(|number| world.place(&format!("p{number}"), json!({})).unwrap()).collect();
+    nodes.sort();
+    assert_eq!(nodes, ["a", "a", "b"]);
+    let full = world.place("p3", json!({})).unwrap_err();
+    assert_eq!(full, "0/2 nodes are available: 2 Insufficient cpu.");
+    assert!(world.ledger.remove("default/p0"));
+    assert!(world.place("p3", json!({})).is_ok());
+}
+
+#[test]
+fn each_node_says_why_not() {
+    let mut world = World::with(vec![
+        node("small", 0, json!({})),
+        node("tainted", 8, json!({"spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}})),
+        node("closed", 8, json!({"spec": {"unschedulable": true}})),
+        node("elsewhere", 8, json!({"metadata": {"labels": {"zone": "b"}}})),
+        node("full", 8, json!({"status": {"allocatable": {"pods": "0"}}})),
+    ]);
+    let why = world.place("p", json!({})).err();
+    assert_eq!(why, None, "the node elsewhere fits");
+    let selective = json!({"spec": {"nodeSelector": {"kubernetes.io/hostname": "small"}}});
+    assert_eq!(
+        world.place("q", selective).unwrap_err(),
+        "0/5 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), \
+         1 node(s) were unschedulable, 2 node(s) didn't match Pod's node affinity/selector."
+    );
+    let cards = json!({"spec": {"containers": [{"name": "c", "resources": {"requests": {"nvidia.com/gpu": "1"},
+        "limits": {"nvidia.com/gpu": "1"}}}]}});
+    let why = world.place("r", cards).unwrap_err();
+    assert!(why.contains("Insufficient nvidia.com/gpu"), "{why}");
+    assert!(why.contains("1 Too many pods"), "{why}");
+    assert_eq!(World::default().place("p", json!({})).unwrap_err(), "no nodes available to schedule pods");
+}
+
+#[test]
+fn tolerations_open_tainted_and_closed_nodes() {
+    let mut world = World::with(vec![node(
+        "tainted",
+        8,
+        json!({"spec": {"taints": [{"key": "gpu", "value": "x", "effect": "NoExecute"}]}}),
+    )]);
+    let tolerant = json!({"spec": {"tolerations": [{"key": "gpu", "value": "x"}]}});
+    assert_eq!(world.place("p", tolerant).unwrap(), "tainted");
+}
+
+#[test]
+fn host_ports_are_taken_once_per_node() {
+    let mut world = World::with(vec![node("a", 8, json!({})), node("b", 8, json!({}))]);
+    let port =
+        json!({"spec": {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}});
+    let one = world.place("p0", port.clone()).unwrap();
+    let other = world.place("p1", port.clone()).unwrap();
+    assert_ne!(one, other);
+    let why = world.place("p2", port).unwrap_err();
+    assert_eq!(why, "0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports.");
+}
+
+#[test]
+fn pods_stay_apart_both_ways() {
+    let mut world = World::with(vec![node("a", 8, json!({})), node("b", 8, json!({}))]);
+    let host = anti("kubernetes.io/hostname");
+    let one = world.place("p0", host.clone()).unwrap();
+    assert_ne!(world.place("p1", host.clone()).unwrap(), one);
+    let why = world.place("p2", host).unwrap_err();
+    assert_eq!(why, "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules.");
+    let why = world.place("p3", json!({})).unwrap_err();
+    assert_eq!(why, "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules.");
+}
+
+#[test]
+fn pods_that_belong_together_share_a_zone() {
+    let zone = |zone: &str| json!({"metadata": {"labels": {"zone": zone}}});
+    let mut world =
+        World::with(vec![node("a1", 1, zone("a")), node("b1", 8, zone("b")), node("b2", 8, zone("b"))]);
+    let near = |label: &str| {
+        json!({"spec": {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": label}}, "topologyKey": "zone"}]}}}})
+    };
+    let first = world.place("p0", near("a")).unwrap();
+    let zone_of = |world: &World, node: &str| world.ledger.topology(node, "zone").map(ToOwned::to_owned);
+    let home = zone_of(&world, &first);
+    let second = world.place("p1", near("a"));
+    if home.as_deref() == Some("a") {
+        assert!(second.is_err(), "the only node of the zone is full");
+    } else {
+        assert_eq!(zone_of(&world, &second.unwrap()), home);
+    }
+    let why = world.place("p2", near("nobody")).unwrap_err();
+    assert!(why.ends_with("3 node(s) didn't match pod affinity rules."), "{why}");
+}
+
+#[test]
+fn spreading_keeps_the_difference_small() {
+    let zone = |zone: &str| json!({"metadata": {"labels": {"zone": zone}}});
+    let mut world =
+        World::with(vec![node("a", 8, zone("a")), node("b", 1, zone("b")), node("c", 8, json!({}))]);
+    let even = json!({"spec": {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "a"}}}]}});
+    let mut nodes: Vec<String> =
+        (0..3).map(|n| world.place(&format!("p{n}"), even.clone()).unwrap()).collect();
+    nodes.sort();
+    assert_eq!(nodes, ["a", "a", "b"]);
+    assert_eq!(
+        world.place("p3", even).unwrap_err(),
+        "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod topology spread constraints, \
+         1 node(s) didn't match pod topology spread constraints (missing required label)."
+    );
+}
+
+#[test]
+fn wishes_decide_between_nodes_that_fit() {
+    let mut world = World::with(vec![
+        node("a", 8, json!({})),
+        node("b", 8, json!({"metadata": {"labels": {"fast": "yes"}}})),
+    ]);
+    let wish = json!({"spec": {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+        {"weight": 100, "preference": {"matchExpressions": [{"key": "fast", "operator": "Exists"}]}}]}}}});
+    for number in 0..3 {
+        assert_eq!(world.place(&format!("p{number}"), wish.clone()).unwrap(), "b");
+    }
+    assert_eq!(world.place("q", json!({})).unwrap(), "a", "the emptier one");
+}
+
+#[test]
+fn volumes_hold_pods_to_their_nodes() {
+    let mut world = World::with(vec![node("a", 8, json!({})), node("b", 8, json!({}))]);
+    let request = world.request("p", json!({}));
+    let on = |name: &str| {
+        from_value(json!({"nodeSelectorTerms": [{"matchExpressions": [
+            {"key": "kubernetes.io/hostname", "operator": "In", "values": [name]}]}]}))
+        .unwrap()
+    };
+    let bound = Volumes { bound: vec![on("b")], waiting: Vec::new() };
+    assert_eq!(place(&world.ledger, &mut world.turn, &request, bound).unwrap(), "b");
+    let waiting = |claim: WaitingClaim| Volumes { bound: Vec::new(), waiting: vec![claim] };
+    let offered = WaitingClaim { candidates: vec![Some(on("b"))], ..WaitingClaim::default() };
+    assert_eq!(place(&world.ledger, &mut world.turn, &request, waiting(offered)).unwrap(), "b");
+    let none = place(&world.ledger, &mut world.turn, &request, waiting(WaitingClaim::default())).unwrap_err();
+    assert_eq!(none, "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.");
+    let made = WaitingClaim { provisioned: true, ..WaitingClaim::default() };
+    assert!(place(&world.ledger, &mut world.turn, &request, waiting(made)).is_ok());
+}
+
+#[test]
+fn ten_thousand_pods_fill_a_thousand_nodes_exactly() {
+    let nodes = (0..1000).map(|number| node(&format!("n{number}"), 10, json!({}))).collect();
+    let mut world = World::with(nodes);
+    for number in 0..10_000 {
+        world.place(&format!("p{number}"), json!({})).unwrap();
+    }
+    let why = world.place("more", json!({})).unwrap_err();
+    assert_eq!(why, "0/1000 nodes are available: 1000 Insufficient cpu.");
+}
+
+#[test]
+fn the_queue_goes_by_priority_then_by_age_and_lets_the_stuck_rest() {
+    let mut world = World::default();
+    let mut queue = Queue::default();
+    for (name, priority) in [("old", 0), ("new", 0), ("high", 10)] {
+        queue.set(name, world.request(name, json!({"spec": {"priority": priority}})));
+    }
+    let gated = world.request("gated", json!({"spec": {"schedulingGates": [{"name": "g"}]}}));
+    queue.set("gated", gated);
+    let now = noon();
+    let order: Vec<String> = std::iter::from_fn(|| queue.next(now).map(|(key, _)| key)).collect();
+    assert_eq!(order, ["high", "old", "new"]);
+    queue.stir(now);
+    assert_eq!(queue.next_time(now), Some(now + jiff::SignedDuration::from_secs(1)));
+    let later = now + jiff::SignedDuration::from_secs(1);
+    assert_eq!(queue.next(later).map(|(key, _)| key).as_deref(), Some("high"));
+    queue.drop_pod("old");
+    assert_eq!(queue.next(later).map(|(key, _)| key).as_deref(), Some("new"));
+    queue.set("gated", world.request("gated", json!({})));
+    assert_eq!(queue.next(later).map(|(key, _)| key).as_deref(), Some("gated"));
+}

@@ -1,0 +1,233 @@
+//! What an object counts for in ResourceQuotas: names and amounts, and which quotas it concerns. Pure.
+
+use std::collections::BTreeMap;
+
+use maar_api::Quantity;
+use maar_api::resources::{self, CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PodResources};
+use serde_json::Value;
+
+/// Amounts by the name a quota limits them by.
+pub(crate) type Usage = BTreeMap<String, Quantity>;
+
+/// The resources that have a short name of their own besides `count/…`.
+const SHORT_NAMES: [&str; 5] =
+    ["configmaps", "secrets", "resourcequotas", "replicationcontrollers", "services"];
+
+const ONE: Quantity = Quantity::from_units(1);
+
+/// What an object of a resource (`pods`, `deployments.apps`) counts for.
+pub(crate) fn usage(resource: &str, object: &Value) -> Usage {
+    let mut usage = Usage::from([(format!("count/{resource}"), ONE)]);
+    match resource {
+        "pods" => add_pod(&mut usage, object),
+        "persistentvolumeclaims" => add_claim(&mut usage, object),
+        "services" => add_service(&mut usage, object),
+        _ => {}
+    }
+    if SHORT_NAMES.contains(&resource) {
+        usage.insert(resource.to_owned(), ONE);
+    }
+    usage
+}
+
+/// Only what a quota limits.
+pub(crate) fn limited(usage: &Usage, hard: &Value) -> Usage {
+    let named = |name: &String| hard.get(name).is_some();
+    usage.iter().filter(|(name, _)| named(name)).map(|(name, amount)| (name.clone(), *amount)).collect()
+}
+
+/// A Pod that has ended takes nothing but its place in the store.
+fn has_ended(pod: &Value) -> bool {
+    matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
+}
+
+fn add_pod(usage: &mut Usage, pod: &Value) {
+    if has_ended(pod) {
+        return;
+    }
+    usage.insert("pods".into(), ONE);
+    let Ok(read) = PodResources::from_json(pod) else { return };
+    for (name, amount) in &read.requests() {
+        if matches!(name.as_str(), CPU | MEMORY | EPHEMERAL_STORAGE) || name.starts_with(HUGEPAGES_PREFIX) {
+            usage.insert(name.clone(), *amount);
+        }
+        if resources::is_extended(name) || !name.contains('/') {
+            usage.insert(format!("requests.{name}"), *amount);
+        }
+    }
+    for (name, amount) in &read.limits() {
+        if matches!(name.as_str(), CPU | MEMORY | EPHEMERAL_STORAGE) {
+            usage.insert(format!("limits.{name}"), *amount);
+        }
+    }
+}
+
+fn add_claim(usage: &mut Usage, claim: &Value) {
+    usage.insert("persistentvolumeclaims".into(), ONE);
+    let asked = claim["spec"]["resources"]["requests"]["storage"].as_str();
+    let storage = asked.and_then(|text| Quantity::parse(text).ok()).unwrap_or(Quantity::ZERO);
+    usage.insert("requests.storage".into(), storage);
+    let annotated = claim["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"].as_str();
+    if let Some(class) =
+        annotated.or(claim["spec"]["storageClassName"].as_str()).filter(|class| !class.is_empty())
+    {
+        let prefix = format!("{class}.storageclass.storage.k8s.io");
+        usage.insert(format!("{prefix}/persistentvolumeclaims"), ONE);
+        usage.insert(format!("{prefix}/requests.storage"), storage);
+    }
+}
+
+fn add_service(usage: &mut Usage, service: &Value) {
+    let ports = service["spec"]["ports"].as_array().map_or(0, Vec::len);
+    let all = Quantity::from_units(i64::try_from(ports).unwrap_or(i64::MAX));
+    let taken = service["spec"]["ports"].as_array().into_iter().flatten();
+    let taken = taken.filter(|port| port["nodePort"].as_i64().is_some_and(|number| number > 0)).count();
+    match service["spec"]["type"].as_str() {
+        Some("NodePort") => {
+            usage.insert("services.nodeports".into(), all);
+        }
+        Some("LoadBalancer") => {
+            let allocates = service["spec"]["allocateLoadBalancerNodePorts"].as_bool() != Some(false);
+            let count = Quantity::from_units(i64::try_from(taken).unwrap_or(i64::MAX));
+            usage.insert("services.nodeports".into(), if allocates { all } else { count });
+            usage.insert("services.loadbalancers".into(), ONE);
+        }
+        _ => {}
+    }
+}
+
+/// Whether a quota concerns an object: all its scopes must. Scopes are about Pods; a quota with scopes concerns
+/// nothing else.
+pub(crate) fn matches_scopes(quota: &Value, resource: &str, object: &Value) -> bool {
+    let scopes = quota["spec"]["scopes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let selectors = quota["spec"]["scopeSelector"]["matchExpressions"].as_array().into_iter().flatten();
+    let mut scopes = scopes.map(|scope| scope_holds(scope, "Exists", &Value::Null, resource, object)).chain(
+        selectors.map(|selector| {
+            let text = |field: &str| selector[field].as_str().unwrap_or_default();
+            scope_holds(text("scopeName"), text("operator"), &selector["values"], resource, object)
+        }),
+    );
+    scopes.all(|holds| holds)
+}
+
+fn scope_holds(scope: &str, operator: &str, values: &Value, resource: &str, object: &Value) -> bool {
+    if scope == "VolumeAttributesClass" {
+        let class = object["spec"]["volumeAttributesClassName"].as_str().unwrap_or_default();
+        return resource == "persistentvolumeclaims" && named(class, operator, values);
+    }
+    if resource != "pods" {
+        return false;
+    }
+    let terminating = object["spec"]["activeDeadlineSeconds"].as_i64().is_some_and(|seconds| seconds >= 0);
+    match scope {
+        "Terminating" => terminating,
+        "NotTerminating" => !terminating,
+        "BestEffort" => is_best_effort(object),
+        "NotBestEffort" => !is_best_effort(object),
+        "PriorityClass" => {
+            named(object["spec"]["priorityClassName"].as_str().unwrap_or_default(), operator, values)
+        }
+        "CrossNamespacePodAffinity" => crosses_namespaces(object),
+        _ => false,
+    }
+}
+
+fn named(value: &str, operator: &str, values: &Value) -> bool {
+    let listed = values.as_array().into_iter().flatten().any(|one| one == value);
+    match operator {
+        "In" => listed,
+        "NotIn" => !listed,
+        "Exists" => !value.is_empty(),
+        "DoesNotExist" => value.is_empty(),
+        _ => false,
+    }
+}
+
+fn is_best_effort(pod: &Value) -> bool {
+    let Ok(read) = PodResources::from_json(pod) else { return false };
+    let asks = |list: maar_api::ResourceList| {
+        list.iter().any(|(name, amount)| matches!(name.as_str(), CPU | MEMORY) && !amount.is_zero())
+    };
+    !asks(read.requests()) && !asks(read.limits())
+}
+
+fn crosses_namespaces(pod: &Value) -> bool {
+    let affinity = &pod["spec"]["affinity"];
+    let crosses = |term: &Value| {
+        term["namespaces"].as_array().is_some_and(|list| !list.is_empty())
+            || term["namespaceSelector"].is_object()
+    };
+    ["podAffinity", "podAntiAffinity"].iter().any(|kind| {
+        let required = affinity[kind]["requiredDuringSchedulingIgnoredDuringExecution"].as_array();
+        let preferred = affinity[kind]["preferredDuringSchedulingIgnoredDuringExecution"].as_array();
+        required.into_iter().flatten().any(crosses)
+            || preferred.into_iter().flatten().any(|wish| crosses(&wish["podAffinityTerm"]))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn text(usage: &Usage) -> String {
+        usage.iter().map(|(name, amount)| format!("{name}={amount}")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn objects_count_for_what_they_take() {
+        let pod = json!({"spec": {"containers": [{"name": "c", "resources": {
+            "requests": {"cpu": "500m", "memory": "1Gi", "nvidia.com/gpu": "2"}, "limits": {"cpu": "1", "nvidia.com/gpu": "2"}}}]}});
+        assert_eq!(
+            text(&usage("pods", &pod)),
+            "count/pods=1 cpu=500m limits.cpu=1 memory=1Gi pods=1 requests.cpu=500m requests.memory=1Gi requests.nvidia.com/gpu=2"
+        );
+        let mut ended = pod;
+        ended["status"] = json!({"phase": "Succeeded"});
+        assert_eq!(text(&usage("pods", &ended)), "count/pods=1");
+        let claim =
+            json!({"spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "5Gi"}}}});
+        assert_eq!(
+            text(&usage("persistentvolumeclaims", &claim)),
+            "count/persistentvolumeclaims=1 fast.storageclass.storage.k8s.io/persistentvolumeclaims=1 \
+             fast.storageclass.storage.k8s.io/requests.storage=5Gi persistentvolumeclaims=1 requests.storage=5Gi"
+        );
+        let service = json!({"spec": {"type": "LoadBalancer", "ports": [{"port": 80}, {"port": 81}]}});
+        assert_eq!(
+            text(&usage("services", &service)),
+            "count/services=1 services=1 services.loadbalancers=1 services.nodeports=2"
+        );
+        assert_eq!(text(&usage("deployments.apps", &json!({}))), "count/deployments.apps=1");
+        assert_eq!(text(&usage("secrets", &json!({}))), "count/secrets=1 secrets=1");
+    }
+
+    #[test]
+    fn scopes_choose_pods() {
+        let plain = json!({"spec": {"containers": [{"name": "c"}]}});
+        let busy = json!({"spec": {"priorityClassName": "high", "activeDeadlineSeconds": 5,
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}});
+        let scoped = |scope: &str| json!({"spec": {"scopes": [scope]}});
+        for (scope, plain_matches) in
+            [("BestEffort", true), ("NotBestEffort", false), ("Terminating", false), ("NotTerminating", true)]
+        {
+            assert_eq!(matches_scopes(&scoped(scope), "pods", &plain), plain_matches, "{scope}");
+            assert_eq!(matches_scopes(&scoped(scope), "pods", &busy), !plain_matches, "{scope}");
+        }
+        let selector = |operator: &str| {
+            json!({"spec": {"scopeSelector": {"matchExpressions": [
+            {"scopeName": "PriorityClass", "operator": operator, "values": ["high"]}]}}})
+        };
+        assert!(matches_scopes(&selector("In"), "pods", &busy));
+        assert!(!matches_scopes(&selector("In"), "pods", &plain));
+        assert!(matches_scopes(&selector("NotIn"), "pods", &plain));
+        assert!(!matches_scopes(&scoped("BestEffort"), "services", &json!({})));
+        assert!(matches_scopes(&json!({"spec": {}}), "services", &json!({})));
+    }
+
+    #[test]
+    fn only_what_is_limited_is_charged() {
+        let all = usage("secrets", &json!({}));
+        assert_eq!(text(&limited(&all, &json!({"secrets": "5", "pods": "1"}))), "secrets=1");
+    }
+}
