@@ -147,7 +147,8 @@ impl PortConnection {
 
     /// Copies between the client and the port's other end until both are done.
     pub async fn join<T: AsyncRead + AsyncWrite>(self, target: T) -> io::Result<()> {
-        let (mut from_client, mut to_client) = tokio::io::split(self.data);
+        let Self { data, mut error, half_close, port: _ } = self;
+        let (mut from_client, mut to_client) = tokio::io::split(data);
         let (mut from_target, mut to_target) = tokio::io::split(target);
         let up = async {
             tokio::io::copy(&mut from_client, &mut to_target).await?;
@@ -155,9 +156,11 @@ impl PortConnection {
         };
         let down = async {
             tokio::io::copy(&mut from_target, &mut to_client).await?;
-            to_client.shutdown().await
+            to_client.shutdown().await?;
+            // kubectl before 1.29 keeps its own side open until it knows that no error follows.
+            error.shutdown().await
         };
-        if self.half_close {
+        if half_close {
             return tokio::try_join!(up, down).map(drop);
         }
         // The client cannot be told that the port said its last, so ending the whole connection has to do.

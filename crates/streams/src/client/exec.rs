@@ -45,12 +45,15 @@ pub enum ExecProtocol {
 
 impl ExecProtocol {
     /// All of them, newest first.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::WebSocketV5,
         Self::WebSocketV4,
         Self::WebSocketV4Base64,
         Self::WebSocketV1,
         Self::WebSocketV1Base64,
+        Self::SpdyV4,
+        Self::SpdyV3,
+        Self::SpdyV2,
     ];
 
     fn ask(self) -> Ask {

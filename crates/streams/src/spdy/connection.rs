@@ -43,7 +43,7 @@ struct State {
     writers: BTreeMap<u32, Waker>,
     /// Close once everything queued is sent.
     closing: bool,
-    /// The [`Connection`] is gone: close when the last stream ends.
+    /// The [`Connection`] is gone: close when the last stream is dropped.
     unowned: bool,
 }
 
@@ -73,7 +73,7 @@ impl State {
                 Event::Incoming => wakers.extend(self.accepting.take()),
             }
         }
-        if self.unowned && self.session.stream_count() == 0 && !self.closing {
+        if self.unowned && !self.session.has_owners() && !self.closing {
             self.session.go_away(0);
             self.closing = true;
         }
@@ -166,7 +166,10 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.shared.with(|state| state.unowned = true);
+        self.shared.with(|state| {
+            state.unowned = true;
+            state.session.refuse_incoming();
+        });
     }
 }
 

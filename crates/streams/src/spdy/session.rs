@@ -224,7 +224,8 @@ impl Session {
     /// The reply to a stream we opened: `None` while it has not come.
     pub(crate) fn replied(&self, id: u32) -> Option<bool> {
         let stream = self.streams.get(&id)?;
-        if stream.failure.is_some() { Some(false) } else { stream.replied.then_some(true) }
+        // A stream that was accepted and cut off at once may have had something to say in between.
+        if stream.replied { Some(true) } else { stream.failure.map(|_| false) }
     }
 
     /// The next stream the peer opened and its headers. Answer with [`Session::accept`] or [`Session::reset`].
@@ -317,8 +318,17 @@ impl Session {
         self.forget_if_done(id);
     }
 
-    pub(crate) fn stream_count(&self) -> usize {
-        self.streams.len()
+    /// Nobody will accept what the peer has opened.
+    pub(crate) fn refuse_incoming(&mut self) {
+        for id in std::mem::take(&mut self.incoming) {
+            self.reset(id, ResetStatus::REFUSED_STREAM);
+            self.abandon(id);
+        }
+    }
+
+    /// Whether somebody holds a stream.
+    pub(crate) fn has_owners(&self) -> bool {
+        self.streams.values().any(|stream| !stream.abandoned)
     }
 
     // What frames do.
@@ -350,12 +360,11 @@ impl Session {
 
     fn reset_received(&mut self, id: u32, status: ResetStatus) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        if status == ResetStatus::CANCEL && stream.local_finished {
-            // The peer has all it wanted and takes back the rest of its own side: an end, not an accident.
-            stream.remote_finished = true;
-        } else {
-            stream.fail(io::ErrorKind::ConnectionReset);
-        }
+        // Go's servers end every stream that way, and its clients take back the rest of an upload when they have their
+        // answer: an end, not an accident. A client that cancels while we still answer did not finish.
+        stream.remote_finished |=
+            status == ResetStatus::CANCEL && (stream.local_finished || self.role == Role::Client);
+        stream.fail(io::ErrorKind::ConnectionReset);
         self.events.extend([Event::Readable(id), Event::Writable(id)]);
         self.forget_if_done(id);
     }

@@ -1,14 +1,20 @@
 //! Exec through every protocol over in-memory connections.
 
 use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
+use axum::Router;
+use axum::extract::Request;
 use http::StatusCode;
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::oneshot;
 
 use super::server::{connect, kubelet};
 use crate::{
     ConnectError, ConnectTarget, ExecClient, ExecOptions, ExecProtocol, ExitStatus, StreamSet, TerminalSize,
-    connect_exec,
+    accept_exec, connect_exec,
 };
 
 const PLAIN: StreamSet = StreamSet { stdin: true, stdout: true, stderr: true, tty: false };
@@ -120,7 +126,7 @@ async fn output_nobody_reads_holds_the_command_back() {
     for protocol in ExecProtocol::ALL {
         let mut client = exec(protocol, PLAIN, &["zeros", "8388608"]).await;
         let mut stdout = client.stdout.take().unwrap();
-        let status = tokio::time::timeout(std::time::Duration::from_millis(50), client.status()).await;
+        let status = tokio::time::timeout(Duration::from_millis(50), client.status()).await;
         assert!(status.is_err(), "{protocol:?}: 8 MiB were swallowed by buffers");
         let mut got = Vec::new();
         let (read, status) = tokio::join!(stdout.read_to_end(&mut got), client.status());
@@ -147,53 +153,90 @@ async fn errors_before_the_upgrade_are_ordinary_answers() {
     }
 }
 
+/// What a command saw of its client: its input, how that ended, and whether it could still write afterwards.
+type Seen = (Vec<u8>, Result<usize, io::ErrorKind>, bool);
+
+/// A server whose command reads to the end, waits until the client is gone, writes, and reports.
+fn watching_server() -> (Router, oneshot::Receiver<Seen>) {
+    let (report, seen) = oneshot::channel();
+    let report = Arc::new(Mutex::new(Some(report)));
+    let handler = move |mut request: Request| async move {
+        let (response, pending) = accept_exec(&mut request, PLAIN).unwrap();
+        tokio::spawn(async move {
+            let Ok(mut session) = pending.session().await else { return };
+            let mut input = Vec::new();
+            let end = session.stdin.as_mut().unwrap().read_to_end(&mut input).await;
+            session.closed().cancelled().await;
+            let write = session.stdout.as_mut().unwrap().write_all(&vec![0; 1 << 20]).await;
+            let report = report.lock().take().unwrap();
+            report.send((input, end.map_err(|error| error.kind()), write.is_ok())).unwrap();
+        });
+        response
+    };
+    (Router::new().fallback(handler), seen)
+}
+
+fn anywhere() -> ConnectTarget {
+    ConnectTarget::new("/".parse().unwrap())
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_client_that_vanishes_fails_the_commands_input() {
-    use crate::accept_exec;
-    use axum::extract::Request;
-
     for protocol in ExecProtocol::ALL {
-        let (report, outcome) = tokio::sync::oneshot::channel();
-        let report = std::sync::Arc::new(std::sync::Mutex::new(Some(report)));
-        let handler = move |mut request: Request| async move {
-            let (response, pending) = accept_exec(&mut request, PLAIN).unwrap();
-            tokio::spawn(async move {
-                let mut session = pending.session().await.unwrap();
-                let mut input = Vec::new();
-                let end = session.stdin.as_mut().unwrap().read_to_end(&mut input).await;
-                session.closed().cancelled().await;
-                let write = session.stdout.as_mut().unwrap().write_all(&vec![0; 1 << 20]).await;
-                let report = report.lock().unwrap().take().unwrap();
-                report.send((input, end.map_err(|error| error.kind()), write.is_err())).unwrap();
-            });
-            response
+        let (router, seen) = watching_server();
+        let (mut near, (mut wire, client_side)) = (connect(router), tokio::io::duplex(1024));
+        // Passes bytes on until it is aborted, which drops both connections mid-session.
+        let cable = tokio::spawn(async move { tokio::io::copy_bidirectional(&mut wire, &mut near).await });
+        let mut client = connect_exec(client_side, anywhere(), protocol, PLAIN).await.unwrap();
+        client.stdin.as_mut().unwrap().write_all(b"half a").await.unwrap();
+        // Time stands still until everything has arrived.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        cable.abort();
+        let (input, end, could_write) = seen.await.unwrap();
+        assert_eq!((input.as_slice(), could_write), (&b"half a"[..], false), "{protocol:?}");
+        let cut_off =
+            [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionAborted, io::ErrorKind::ConnectionReset];
+        assert!(cut_off.contains(&end.unwrap_err()), "{protocol:?}: {end:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_leaves_in_good_order_ends_the_commands_input() {
+    for protocol in ExecProtocol::ALL {
+        let (router, seen) = watching_server();
+        let mut client = connect_exec(connect(router), anywhere(), protocol, PLAIN).await.unwrap();
+        client.stdin.as_mut().unwrap().write_all(b"all of it").await.unwrap();
+        drop(client);
+        let (input, end, could_write) = seen.await.unwrap();
+        assert_eq!((input.as_slice(), end, could_write), (&b"all of it"[..], Ok(9), false), "{protocol:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_speaks_something_else_is_cut_off() {
+    for protocol in ["v4.channel.k8s.io", "SPDY/3.1"] {
+        let (router, seen) = watching_server();
+        let mut connection = connect(router);
+        let headers = if protocol == "SPDY/3.1" {
+            "Upgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n".to_owned()
+        } else {
+            format!(
+                "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {}\r\n\
+                 Sec-WebSocket-Protocol: {protocol}\r\n",
+                "dGhlIHNhbXBsZSBub25jZQ=="
+            )
         };
-        let (near, far) = tokio::io::duplex(1024);
-        super::server::serve(axum::Router::new().fallback(handler), far);
-        let (mut wire, client_side) = tokio::io::duplex(1024);
-        let cut = tokio::spawn(async move {
-            let mut near = near;
-            // Passes bytes on until it is aborted, which drops both connections mid-session.
-            let _ = tokio::io::copy_bidirectional(&mut wire, &mut near).await;
-        });
-        let mut client = connect_exec(client_side, ConnectTarget::new("/".parse().unwrap()), protocol, PLAIN)
-            .await
-            .unwrap();
-        let mut stdin = client.stdin.take().unwrap();
-        stdin.write_all(b"half a").await.unwrap();
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        cut.abort();
-        let (input, end, write_failed) = outcome.await.unwrap();
-        assert_eq!(input, b"half a", "{protocol:?}");
-        assert!(
-            matches!(
-                end,
-                Err(io::ErrorKind::UnexpectedEof
-                    | io::ErrorKind::ConnectionAborted
-                    | io::ErrorKind::ConnectionReset)
-            ),
-            "{protocol:?}: {end:?}"
-        );
-        assert!(write_failed, "{protocol:?}");
+        let request = format!("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n{headers}\r\n");
+        connection.write_all(request.as_bytes()).await.unwrap();
+        // A WebSocket frame of a kind that does not exist, and a SPDY frame of another version.
+        connection.write_all(&[0x83, 0x80, 0, 0, 0, 0, 0, 0]).await.unwrap();
+        let mut answer = Vec::new();
+        connection.read_to_end(&mut answer).await.unwrap();
+        assert!(answer.starts_with(b"HTTP/1.1 101"), "{protocol}");
+        match seen.await {
+            Ok((_, end, _)) => assert!(end.is_err(), "{protocol}: {end:?}"),
+            // Over SPDY there is no session before the client has opened its streams.
+            Err(_) => assert_eq!(protocol, "SPDY/3.1"),
+        }
     }
 }

@@ -47,11 +47,13 @@ impl Kubectl {
 
     /// The test is about the protocol, so it has to be the one that was used.
     fn used_its_protocol(&self) -> bool {
-        // The first version that has both switches and follows them.
-        let want =
-            if self.websockets == "true" && self.minor_version >= 31 { "websocket" } else { "SPDY/3.1" };
         let asked = self.asked.lock();
-        !asked.is_empty() && asked.iter().all(|protocol| protocol == want)
+        match self.websockets {
+            "false" => !asked.is_empty() && asked.iter().all(|protocol| protocol == "SPDY/3.1"),
+            // Older ones have not both switches, and choose as they like.
+            _ if self.minor_version < 31 => true,
+            _ => !asked.is_empty() && asked.iter().all(|protocol| protocol == "websocket"),
+        }
     }
 
     fn file(&self, name: &str) -> std::path::PathBuf {

@@ -51,6 +51,9 @@ async fn a_port_that_ends_by_itself_is_seen_to_end() {
         let mut got = String::new();
         stream.data.read_to_string(&mut got).await.unwrap();
         assert_eq!(got, "hello", "{protocol:?}");
+        // Before the client has closed its own side, as kubectl up to 1.28 waits for it.
+        stream.error.read_to_string(&mut got).await.unwrap();
+        assert_eq!(got, "hello", "{protocol:?} reported an error");
     }
 }
 

@@ -37,8 +37,8 @@ pub(super) fn serve<I: crate::dial::Io + 'static>(router: Router, io: I) {
 
 /// A kubelet with one Pod; `directory` is what real commands (`tar`) see.
 pub(super) fn kubelet(directory: Option<PathBuf>) -> Router {
-    let exec = move |UrlPath((_, _, container)): UrlPath<(String, String, String)>, request: Request| {
-        exec(container, request, directory.clone())
+    let exec = move |UrlPath((_, _, container)): UrlPath<(String, String, String)>, request: Request| async move {
+        exec(&container, request, directory)
     };
     Router::new()
         .route("/exec/{namespace}/{pod}/{container}", any(exec))
@@ -46,7 +46,7 @@ pub(super) fn kubelet(directory: Option<PathBuf>) -> Router {
         .route("/portForward/{namespace}/{pod}", any(portforward))
 }
 
-async fn exec(container: String, request: Request, directory: Option<PathBuf>) -> Response {
+fn exec(container: &str, request: Request, directory: Option<PathBuf>) -> Response {
     if container != "main" {
         return (StatusCode::NOT_FOUND, format!("container not found ({container:?})")).into_response();
     }

@@ -94,7 +94,7 @@ fn each_direction_ends_by_itself() {
     assert_eq!(read_all(&mut client, id), (6, Read::End));
     client.abandon(id);
     server.abandon(id);
-    assert_eq!((client.stream_count(), server.stream_count()), (0, 0));
+    assert!(client.streams.is_empty() && server.streams.is_empty());
 }
 
 #[test]
@@ -224,6 +224,30 @@ fn a_cancel_after_our_end_is_an_end() {
 }
 
 #[test]
+fn a_stream_that_was_accepted_and_ended_at_once_was_accepted() {
+    let (mut client, mut server) = (Session::new(Role::Client), Session::new(Role::Server));
+    let (accepted, refused) = (client.open(Headers::new()).unwrap(), client.open(Headers::new()).unwrap());
+    settle(&mut client, &mut server);
+    server.accept(accepted);
+    server.write(accepted, b"no");
+    server.reset(accepted, ResetStatus::CANCEL);
+    server.reset(refused, ResetStatus::REFUSED_STREAM);
+    settle(&mut client, &mut server);
+    assert_eq!((client.replied(accepted), client.replied(refused)), (Some(true), Some(false)));
+    assert_eq!(read_all(&mut client, accepted), (2, Read::End));
+}
+
+#[test]
+fn a_server_may_end_a_stream_with_a_cancel() {
+    let (mut client, mut server, id) = joined();
+    server.write(id, b"the last");
+    server.reset(id, ResetStatus::CANCEL);
+    settle(&mut client, &mut server);
+    assert_eq!(read_all(&mut client, id), (8, Read::End));
+    assert_eq!(client.write(id, b"x"), Write::Failed);
+}
+
+#[test]
 fn data_for_a_dropped_stream_is_cancelled_once() {
     let (mut client, mut server, id) = joined();
     server.abandon(id);
@@ -232,7 +256,7 @@ fn data_for_a_dropped_stream_is_cancelled_once() {
     let travelled = settle(&mut client, &mut server);
     let cancels = travelled.iter().filter(|frame| matches!(frame, Frame::RstStream { .. })).count();
     assert_eq!(cancels, 1, "{travelled:?}");
-    assert_eq!(server.stream_count(), 0);
+    assert!(server.streams.is_empty());
     assert_eq!(client.write(id, b"x"), Write::Failed);
 }
 
