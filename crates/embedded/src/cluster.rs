@@ -10,12 +10,16 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::controllers;
+use crate::identity::{self, Identity};
 use crate::server::{Server, UserInfo, router};
 use crate::store::Store;
 use crate::world::{Clock, World};
 
 mod bootstrap;
 mod connect;
+mod listen;
+
+pub use listen::{ListenError, Listener};
 
 /// How a cluster is set up.
 #[derive(Clone, Debug)]
@@ -77,14 +81,17 @@ impl Cluster {
                 Store::open(folder, config.history).map_err(|error| StartError::Data(error.to_string()))?
             }
         };
-        let server = Arc::new(Server::new(world, Arc::new(store)));
+        let identity = Identity::new(&world, config.data_folder.as_deref());
+        let server = Arc::new(Server::new(world, Arc::new(store), identity));
         server.load_definitions();
         bootstrap::prepare(&server).await?;
+        identity::prepare(&server).await?;
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
         let mut running = controllers::of_api_server(&server);
         if config.controllers {
             running.extend(controllers::all(&server));
+            running.extend([identity::signer(&server), identity::aggregation(&server)]);
         }
         for controller in running {
             tasks.spawn(controllers::run(Arc::clone(&server.store), controller, stop.clone()));

@@ -1,58 +1,105 @@
 //! Who asks, and whether they may.
+//!
+//! `authenticate` finds the user of a request, `policy` and `rbac` decide what that user may do, `pki` holds the
+//! keys behind both. `review` answers questions about either, `signer` signs certificates on request.
 
-use axum::response::Response;
-use http::Method;
-use http::request::Parts;
+mod aggregation;
+mod approval;
+mod authenticate;
+mod authorize;
+mod defaults;
+mod escalation;
+mod pki;
+mod policy;
+mod rbac;
+mod review;
+mod signer;
+mod token;
+mod token_request;
+mod transport;
 
-use crate::request::{Query, Target, WriteOptions};
-use crate::resource::Transient;
-use crate::server::{Call, Caller, Server, UserInfo};
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use serde_json::Value;
+
+pub(crate) use aggregation::aggregation;
+pub(crate) use authenticate::Trusted;
+pub(crate) use defaults::prepare;
+pub use pki::PkiError;
+pub(crate) use signer::signer;
+pub use transport::TransportError;
+pub(crate) use transport::{Peer, Transport};
+
+use crate::resource::{Resource, Subresource};
+use crate::server::{Caller, Server};
 use crate::status::ApiError;
+use crate::store::Key;
+use crate::world::World;
+use policy::Policy;
 
-/// Put into a request's extensions by a transport that already knows the user: the in-process client.
-#[derive(Clone, Debug)]
-pub(crate) struct Trusted(pub(crate) UserInfo);
+/// What the server knows about users: keys, and the roles in force.
+pub(crate) struct Identity {
+    pub(crate) pki: pki::Pki,
+    /// The policy and the revision up to which it is known to hold.
+    policy: RwLock<Option<(u64, Arc<Policy>)>>,
+}
+
+impl Identity {
+    pub(crate) fn new(world: &World, data_folder: Option<&Path>) -> Self {
+        Self { pki: pki::Pki::new(world.clone(), data_folder), policy: RwLock::new(None) }
+    }
+}
 
 impl Server {
-    /// The user of a request.
-    pub(crate) fn authenticate(&self, parts: &Parts) -> Result<Caller, ApiError> {
-        let Some(Trusted(user)) = parts.extensions.get::<Trusted>() else {
-            return Err(ApiError::unauthorized());
-        };
-        let agent = parts.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
-        let manager = agent.and_then(|agent| agent.split('/').next()).unwrap_or("unknown");
-        Ok(Caller { user: user.clone(), manager: manager.to_owned() })
+    /// The certificate by which clients know this cluster, in PEM.
+    pub(crate) fn root_ca(&self) -> Result<String, ApiError> {
+        Ok(self.identity.pki.authority().map_err(ApiError::internal)?.pem.clone())
     }
 
-    /// Whether the caller may do this.
-    pub(crate) fn authorize(&self, _caller: &Caller, _verb: &str, _target: &Target) -> Result<(), ApiError> {
-        Ok(())
-    }
-
-    /// Whether the caller may use this path, which is not a resource.
-    pub(crate) fn authorize_path(&self, _caller: &Caller, _method: &Method, _path: &str) -> Result<(), ApiError> {
-        Ok(())
-    }
-
-    /// Answers a question that is not stored.
-    pub(crate) async fn on_transient(
-        &self,
-        what: Transient,
-        caller: &Caller,
-        target: &Target,
-        query: &Query,
-        body: &[u8],
-    ) -> Result<Response, ApiError> {
-        match what {
-            Transient::Binding => {
-                self.on_bindings(caller, &target.namespace, &WriteOptions::parse(query)?, body).await
-            }
-            _ => Err(ApiError::not_implemented(&target.resource)),
+    /// The roles and bindings in force.
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        // Taken before looking, so that what changes meanwhile is looked at next time.
+        let now = self.store.revision();
+        if let Some((at, policy)) = &*self.identity.policy.read()
+            && (*at == now || Policy::is_current(&self.store, *at))
+        {
+            return Arc::clone(policy);
         }
+        let policy = Arc::new(Policy::read(&self.store));
+        *self.identity.policy.write() = Some((now, Arc::clone(&policy)));
+        policy
     }
 
-    /// A token for a service account.
-    pub(crate) async fn on_token(&self, _call: &Call<'_>, _body: &[u8]) -> Result<Response, ApiError> {
-        Err(ApiError::not_implemented("service account tokens"))
+    /// What who asks has to do with a new object: roles nobody may give away, and who wants a certificate.
+    pub(crate) fn identity_on_create(
+        &self,
+        caller: &Caller,
+        resource: &Resource,
+        key: &Key,
+        object: &mut Value,
+    ) -> Result<(), ApiError> {
+        if resource.is(approval::TABLE) {
+            approval::stamp(&caller.user, object);
+            self.check_request(resource, key, object)?;
+        }
+        self.check_escalation(caller, resource, key, object, None)
+    }
+
+    /// The same for a change.
+    pub(crate) fn identity_on_update(
+        &self,
+        caller: &Caller,
+        resource: &Resource,
+        key: &Key,
+        subresource: Option<Subresource>,
+        new: &Value,
+        old: &Value,
+    ) -> Result<(), ApiError> {
+        if resource.is(approval::TABLE) {
+            self.check_approval(caller, resource, key, subresource, new, old)?;
+        }
+        self.check_escalation(caller, resource, key, new, Some(old))
     }
 }

@@ -22,7 +22,8 @@ mod table;
 mod verbs;
 mod world;
 
-pub use cluster::{Cluster, Config};
+pub use cluster::{Cluster, Config, ListenError, Listener};
+pub use identity::{PkiError, TransportError};
 pub use server::UserInfo;
 pub use status::ApiError;
 pub use world::{Clock, World};

@@ -93,7 +93,7 @@ fn target(group: &str, version: &str, rest: &[Cow<'_, str>]) -> Option<Target> {
 }
 
 /// Undoes percent-encoding; a broken sequence stays as it is.
-fn decode(text: &str) -> Cow<'_, str> {
+pub(crate) fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains('%') && !text.contains('+') {
         return Cow::Borrowed(text);
     }

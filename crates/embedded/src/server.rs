@@ -14,6 +14,7 @@ pub use caller::UserInfo;
 pub(crate) use handler::{Call, content_type, read_body, router};
 pub(crate) use respond::value as respond_value;
 
+use crate::identity::Identity;
 use crate::resource::{Registry, Resource};
 use crate::status::ApiError;
 use crate::store::Store;
@@ -23,13 +24,13 @@ use crate::world::World;
 pub(crate) struct Server {
     pub(crate) world: World,
     pub(crate) store: Arc<Store>,
+    /// Keys, and the roles in force.
+    pub(crate) identity: Identity,
     registry: RwLock<Arc<Registry>>,
     /// Held while a Service takes an address and is stored, so that no two take the same one.
     pub(crate) addresses: Mutex<()>,
     /// How to reach the kubelet of a node.
     pub(crate) kubelets: RwLock<Option<Arc<dyn Dial>>>,
-    /// The certificate authority that clients of this server trust, as PEM; none as long as there is no TLS.
-    root_ca: RwLock<Option<Arc<str>>>,
 }
 
 impl std::fmt::Debug for Server {
@@ -39,20 +40,15 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    pub(crate) fn new(world: World, store: Arc<Store>) -> Self {
+    pub(crate) fn new(world: World, store: Arc<Store>, identity: Identity) -> Self {
         Self {
             world,
             store,
+            identity,
             registry: RwLock::new(Arc::new(Registry::builtin())),
             addresses: Mutex::new(()),
             kubelets: RwLock::new(None),
-            root_ca: RwLock::new(None),
         }
-    }
-
-    /// The certificate authority to publish in every namespace.
-    pub(crate) fn root_ca(&self) -> Option<Arc<str>> {
-        self.root_ca.read().clone()
     }
 
     /// The resources served now.

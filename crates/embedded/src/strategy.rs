@@ -64,7 +64,7 @@ use serde_json::Value;
 use crate::resource::Subresource;
 use crate::world::World;
 
-pub(crate) use certificate_signing_request::CertificateSigningRequest;
+pub(crate) use certificate_signing_request::{CertificateSigningRequest, prepare_approval};
 pub(crate) use config_map::ConfigMap;
 pub(crate) use controller_revision::ControllerRevision;
 pub(crate) use cron_job::CronJob;

@@ -35,6 +35,11 @@ impl Clock {
         Self(ClockSource::Tokio { epoch, start: tokio::time::Instant::now() })
     }
 
+    /// Whether time is simulated, so that everything else should follow from the seed too.
+    pub(crate) fn is_simulated(&self) -> bool {
+        matches!(self.0, ClockSource::Tokio { .. })
+    }
+
     /// The current time.
     pub fn now(&self) -> Timestamp {
         match &self.0 {

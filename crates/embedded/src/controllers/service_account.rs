@@ -45,8 +45,8 @@ impl NamespaceFurniture {
     }
 
     async fn publish_certificate(&self, namespace: &str) -> Result<(), ApiError> {
-        let Some(certificate) = self.base.server().root_ca() else { return Ok(()) };
-        let data = BTreeMap::from([(CERTIFICATE_KEY.to_owned(), certificate.to_string())]);
+        let certificate = self.base.server().root_ca()?;
+        let data = BTreeMap::from([(CERTIFICATE_KEY.to_owned(), certificate)]);
         let Some(existing) = self.base.local.get::<ConfigMap>(namespace, CERTIFICATE) else {
             let mut metadata = named(namespace, CERTIFICATE);
             metadata.annotations = Some(BTreeMap::from([(

@@ -76,7 +76,7 @@ impl Server {
             }
             Route::Resource(target) => {
                 let verb = request::verb(&parts.method, &target, &query);
-                self.authorize(&caller, verb, &target)?;
+                self.authorize(&caller, verb, &target, &query)?;
                 if let Some(what) = transient(&target.group, &target.version, &target.resource) {
                     if parts.method != Method::POST || !target.name.is_empty() {
                         return Err(ApiError::method_not_allowed("it can only be created"));

@@ -120,6 +120,20 @@ impl Strategy for CertificateSigningRequest {
     }
 }
 
+/// The approval changes the conditions and nothing else.
+pub(crate) fn prepare_approval(new: &mut Value, old: &Value, world: &World) {
+    let conditions = new["status"]["conditions"].take();
+    restore(new, old, "status");
+    if let Some(status) = make_root_child(new, "status") {
+        if items(&conditions).is_empty() {
+            status.remove("conditions");
+        } else {
+            status.insert("conditions".to_owned(), conditions);
+        }
+    }
+    fill_condition_times(new, old, world);
+}
+
 /// Says when conditions came and changed, where the client does not.
 pub(crate) fn fill_condition_times(new: &mut Value, old: &Value, world: &World) {
     let now = world.now_text();

@@ -25,6 +25,7 @@ impl Server {
         resource.strategy().prepare_create(&mut object, &self.world);
         self.prepare_custom_create(resource, &mut object);
         let key = Key::new(&resource.table, if resource.namespaced { namespace } else { "" }, &name);
+        self.identity_on_create(caller, resource, &key, &mut object)?;
         let admitted = self.admit_create(caller, resource, &key, &mut object, options).await?;
         warnings.extend(admitted.warnings);
         self.validate(resource, &object, None, None)?;

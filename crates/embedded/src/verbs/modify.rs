@@ -11,6 +11,7 @@ use crate::request::WriteOptions;
 use crate::resource::{Resource, Subresource};
 use crate::server::{Caller, Server};
 use crate::status::ApiError;
+use crate::strategy;
 use crate::store::{self, CommitError, Entry, Expect, Key};
 
 /// What a change makes of the stored object.
@@ -95,12 +96,16 @@ impl Server {
         check_revision(resource, key, &new, &current)?;
         self.carry_identity(resource, key.namespace(), &mut new, &old)?;
         self.default(resource, &mut new);
-        if matches!(subresource, Some(Subresource::Status | Subresource::Approval)) {
+        if subresource == Some(Subresource::Approval) {
+            keep_all_but_status(&mut new, &old);
+            strategy::prepare_approval(&mut new, &old, &self.world);
+        } else if subresource == Some(Subresource::Status) {
             keep_all_but_status(&mut new, &old);
             resource.strategy().prepare_status(&mut new, &old, &self.world);
         } else {
             self.prepare_object_update(resource, subresource, &mut new, &old);
         }
+        self.identity_on_update(caller, resource, key, subresource, &new, &old)?;
         let admitted =
             self.admit_update(caller, resource, key, subresource, &mut new, &old, options).await?;
         warnings.extend(admitted.warnings);

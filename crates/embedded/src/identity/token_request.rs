@@ -1,0 +1,174 @@
+//! Tokens on request: `serviceaccounts/token`.
+
+use axum::response::Response;
+use http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
+use maar_machinery::error::FieldError;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::policy::service_account_user;
+use super::token::{Bound, Claims, ISSUER, Reference};
+use crate::request::WriteOptions;
+use crate::server::{Call, Server, respond_value};
+use crate::status::ApiError;
+use crate::store::Entry;
+use crate::verbs::decode_body;
+use crate::world::seconds_text;
+
+const DEFAULT_SECONDS: i64 = 3600;
+const LEAST_SECONDS: i64 = 600;
+const MOST_SECONDS: i64 = 1 << 32;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TokenRequest {
+    #[serde(default)]
+    spec: TokenRequestSpec,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct TokenRequestSpec {
+    audiences: Option<Vec<String>>,
+    expiration_seconds: Option<i64>,
+    bound_object_ref: Option<BoundObject>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct BoundObject {
+    kind: String,
+    api_version: String,
+    name: String,
+    uid: String,
+}
+
+impl Server {
+    /// A token for a service account.
+    pub(crate) async fn on_token(&self, call: &Call<'_>, body: &[u8]) -> Result<Response, ApiError> {
+        let account = self.get(&call.resource, &call.key())?;
+        let asked: Value = decode_body(body)?;
+        let request: TokenRequest = serde_json::from_value(asked.clone())
+            .map_err(|error| ApiError::bad_request(format!("the token request cannot be read: {error}")))?;
+        let spec = request.spec;
+        let seconds = spec.expiration_seconds.unwrap_or(DEFAULT_SECONDS);
+        check_seconds(&account.meta.name, seconds)?;
+        let bound = self.bound(call, &account, spec.bound_object_ref.as_ref())?;
+        let audiences = spec.audiences.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![ISSUER.into()]);
+        let now = self.world.clock.now();
+        let claims = self.claims(bound, audiences.clone(), now, seconds);
+        let token = if WriteOptions::parse(call.query)?.dry_run {
+            String::new()
+        } else {
+            self.sign_token(&claims).map_err(ApiError::internal)?
+        };
+        let expires = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+        let answer = json!({
+            "kind": "TokenRequest",
+            "apiVersion": "authentication.k8s.io/v1",
+            "metadata": {
+                "name": &*account.meta.name,
+                "namespace": &*account.meta.namespace,
+                "creationTimestamp": seconds_text(now),
+            },
+            "spec": {
+                "audiences": audiences,
+                "expirationSeconds": seconds,
+                "boundObjectRef": asked["spec"].get("boundObjectRef").cloned().unwrap_or_default(),
+            },
+            "status": {"token": token, "expirationTimestamp": seconds_text(expires)},
+        });
+        Ok(respond_value(StatusCode::CREATED, &answer))
+    }
+
+    fn claims(&self, bound: Bound, aud: Vec<String>, now: Timestamp, seconds: i64) -> Claims {
+        let now = now.as_second();
+        Claims {
+            aud,
+            exp: now.saturating_add(seconds),
+            iat: now,
+            iss: ISSUER.to_owned(),
+            jti: self.world.uid(),
+            sub: service_account_user(&bound.namespace, &bound.serviceaccount.name),
+            kubernetes: bound,
+            nbf: now,
+        }
+    }
+
+    fn bound(
+        &self,
+        call: &Call<'_>,
+        account: &Entry,
+        object: Option<&BoundObject>,
+    ) -> Result<Bound, ApiError> {
+        let namespace = account.meta.namespace.to_string();
+        let serviceaccount =
+            Reference { name: account.meta.name.to_string(), uid: account.meta.uid.to_string() };
+        let mut bound = Bound { namespace, serviceaccount, ..Bound::default() };
+        let Some(object) = object else { return Ok(bound) };
+        let (plural, slot) = match (object.api_version.as_str(), object.kind.as_str()) {
+            ("v1", "Pod") => ("pods", &mut bound.pod),
+            ("v1", "Secret") => ("secrets", &mut bound.secret),
+            ("v1", "Node") => ("nodes", &mut bound.node),
+            (version, kind) => {
+                return Err(ApiError::bad_request(format!(
+                    "cannot bind token to object of type {version}, Kind={kind}"
+                )));
+            }
+        };
+        let resource = self.resource("", "v1", plural)?;
+        let namespace = if resource.namespaced { &*account.meta.namespace } else { "" };
+        let uid = self
+            .uid_of(plural, namespace, &object.name)
+            .ok_or_else(|| ApiError::not_found(&resource, &object.name))?;
+        if !object.uid.is_empty() && object.uid != uid {
+            let why = format!(
+                "the UID in the bound object reference ({}) does not match the UID in record. The object might have been deleted and then recreated",
+                object.uid
+            );
+            return Err(ApiError::conflict(&resource, &object.name, why));
+        }
+        *slot = Some(Reference { name: object.name.clone(), uid });
+        if plural == "pods" {
+            self.check_pod(call, account, &object.name)?;
+        }
+        Ok(bound)
+    }
+
+    /// A Pod can only carry tokens of the account it runs as.
+    fn check_pod(&self, call: &Call<'_>, account: &Entry, name: &str) -> Result<(), ApiError> {
+        let pods = self.resource("", "v1", "pods")?;
+        let key = crate::store::Key::new(&pods.table, &account.meta.namespace, name);
+        let pod = self.get(&pods, &key)?.value();
+        let runs_as = pod["spec"]["serviceAccountName"].as_str().unwrap_or("default");
+        if runs_as == &*account.meta.name {
+            return Ok(());
+        }
+        let why = format!(
+            "cannot bind token for serviceaccount {:?} to pod running with different serviceaccount name.",
+            account.meta.name
+        );
+        Err(ApiError::bad_request(format!("{} {:?}: {why}", call.resource.qualified(), account.meta.name)))
+    }
+}
+
+fn check_seconds(name: &str, seconds: i64) -> Result<(), ApiError> {
+    let detail = if seconds < LEAST_SECONDS {
+        "may not specify a duration less than 10 minutes"
+    } else if seconds > MOST_SECONDS {
+        "may not specify a duration larger than 2^32 seconds"
+    } else {
+        return Ok(());
+    };
+    let error = FieldError::invalid("spec.expirationSeconds", seconds, detail);
+    let message = format!("TokenRequest.authentication.k8s.io {name:?} is invalid: {error}");
+    let mut refused = ApiError::new(422, "Invalid", message);
+    refused.details = Some(json!({
+        "name": name,
+        "group": "authentication.k8s.io",
+        "kind": "TokenRequest",
+        "causes": [{"reason": "FieldValueInvalid", "message": error.body(), "field": "spec.expirationSeconds"}],
+    }));
+    Err(refused)
+}
