@@ -8,7 +8,7 @@ use maar_embedded::{Cluster, Config};
 use serde_json::json;
 
 async fn cluster() -> (Cluster, Client) {
-    let cluster = Cluster::start(Config::simulated(1)).await.unwrap();
+    let cluster = Cluster::start(Config { controllers: false, ..Config::simulated(1) }).await.unwrap();
     let client = cluster.client();
     (cluster, client)
 }
