@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_util::sync::CancellationToken;
 
 use crate::dial::BoxedIo;
-use crate::options::PortForwardOptions;
+use crate::options::{OptionsError, PortForwardOptions};
 use crate::spdy::connection::Connection;
 use crate::spdy::portforward::{PORT_FORWARD, Pairing};
 use crate::spdy::session::Role;
@@ -55,7 +55,7 @@ fn named_ports(query: Option<&str>, protocol: ChannelProtocol) -> Result<Vec<u16
     let bad = |problem: String| UpgradeError::BadRequest(problem);
     let ports = PortForwardOptions::from_query(query).map_err(|error| bad(error.to_string()))?.ports;
     if ports.is_empty() {
-        return Err(bad("query parameter \"port\" is required".to_owned()));
+        return Err(bad(OptionsError::Missing("port").to_string()));
     }
     let most = usize::from(protocol.last_channel()).div_ceil(2);
     if ports.len() > most {
