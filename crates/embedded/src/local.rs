@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::Resource as KubeResource;
-use maar_machinery::selector::LabelSelector;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -70,29 +69,12 @@ impl Local {
         self.server.store.list(&self.resource::<K>().table, namespace).rows
     }
 
-    /// The objects of a namespace with these labels.
-    pub(crate) fn selected<K: Kind>(&self, namespace: &str, selector: &LabelSelector) -> Vec<K> {
-        self.entries::<K>(Some(namespace))
-            .iter()
-            .filter(|entry| selector.matches(&entry.meta))
-            .filter_map(|entry| entry.typed())
-            .collect()
-    }
-
-    /// The objects of a kind that name `uid` as an owner.
-    pub(crate) fn owned<K: Kind>(&self, uid: &str) -> Vec<K> {
-        let table = &self.resource::<K>().table;
-        let keys = self.server.store.children(uid);
-        let entries = keys.iter().filter(|key| key.table == *table).filter_map(|key| self.server.store.get(key));
-        entries.filter_map(|entry| entry.typed()).collect()
-    }
-
     pub(crate) async fn create<K: Kind>(&self, object: &K) -> Result<K, ApiError> {
         let resource = self.resource::<K>();
         let namespace = object.meta().namespace.clone().unwrap_or_default();
         let value = to_value(object)?;
         let written =
-            self.server.create(&self.caller, &resource, &namespace, value, &self.options()).await?;
+            self.server.create(&self.caller, &resource, &namespace, value, &Self::options()).await?;
         from_entry(&written.entry)
     }
 
@@ -157,7 +139,7 @@ impl Local {
         };
         let written = self
             .server
-            .modify(&self.caller, &resource, &key, part, &change, &self.options())
+            .modify(&self.caller, &resource, &key, part, &change, &Self::options())
             .await?;
         from_entry(&written.entry)
     }
@@ -172,7 +154,7 @@ impl Local {
     ) -> Result<Arc<Entry>, ApiError> {
         let body = PatchBody::Merge(patch);
         let written =
-            self.server.patch(&self.caller, resource, key, part, &body, &self.options()).await?;
+            self.server.patch(&self.caller, resource, key, part, &body, &Self::options()).await?;
         Ok(written.entry)
     }
 
@@ -193,7 +175,7 @@ impl Local {
             },
             target: Target { kind: "Node".into(), name: node.to_owned() },
         };
-        self.server.bind(&self.caller, &key, &binding, &self.options()).await
+        self.server.bind(&self.caller, &key, &binding, &Self::options()).await
     }
 
     /// Deletes an object; that it is gone already is not an error.
@@ -221,7 +203,7 @@ impl Local {
         }
     }
 
-    fn options(&self) -> WriteOptions {
+    fn options() -> WriteOptions {
         WriteOptions { field_validation: FieldValidation::Ignore, ..WriteOptions::default() }
     }
 }

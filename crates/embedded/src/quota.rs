@@ -30,12 +30,6 @@ pub(crate) fn usage(resource: &str, object: &Value) -> Usage {
     usage
 }
 
-/// Only what a quota limits.
-pub(crate) fn limited(usage: &Usage, hard: &Value) -> Usage {
-    let named = |name: &String| hard.get(name).is_some();
-    usage.iter().filter(|(name, _)| named(name)).map(|(name, amount)| (name.clone(), *amount)).collect()
-}
-
 /// A Pod that has ended takes nothing but its place in the store.
 fn has_ended(pod: &Value) -> bool {
     matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
@@ -223,11 +217,5 @@ mod tests {
         assert!(matches_scopes(&selector("NotIn"), "pods", &plain));
         assert!(!matches_scopes(&scoped("BestEffort"), "services", &json!({})));
         assert!(matches_scopes(&json!({"spec": {}}), "services", &json!({})));
-    }
-
-    #[test]
-    fn only_what_is_limited_is_charged() {
-        let all = usage("secrets", &json!({}));
-        assert_eq!(text(&limited(&all, &json!({"secrets": "5", "pods": "1"}))), "secrets=1");
     }
 }

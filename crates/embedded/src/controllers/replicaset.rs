@@ -45,11 +45,11 @@ impl ReplicaSetController {
         let claims = Owner { namespace, reference: &owner, deleting, selector: &selector };
         let pods = self.base.claim_pods(&claims).await?;
         let terminating = pods.iter().filter(|pod| pod.is_terminating()).count();
-        let mut active: Vec<Arc<PodView>> = pods.into_iter().filter(|pod| pod.is_active()).collect();
+        let active: Vec<Arc<PodView>> = pods.into_iter().filter(|pod| pod.is_active()).collect();
         let plan =
             if deleting { Plan::Nothing } else { plan::plan(active.len(), spec.replicas.unwrap_or(1)) };
         let more = matches!(plan, Plan::Create(count) | Plan::Delete(count) if count == plan::BURST);
-        let managed = self.manage(&set, &owner, plan, &mut active).await;
+        let managed = self.manage(&set, &owner, plan, &active).await;
         let failure = managed.as_ref().err().map(|error| error.message.as_str());
         let now = self.base.now();
         let status = status::status(&set, &active, terminating, failure, now);
@@ -64,13 +64,13 @@ impl ReplicaSetController {
         Ok(next_available(active.iter().map(AsRef::as_ref), spec.min_ready_seconds.unwrap_or(0), now))
     }
 
-    /// Makes or deletes Pods. `active` stays what it was: the Pods made now are counted when they are seen.
+    /// Makes or deletes Pods; those made now are counted when they are seen.
     async fn manage(
         &self,
         set: &ReplicaSet,
         owner: &OwnerReference,
         plan: Plan,
-        active: &mut Vec<Arc<PodView>>,
+        active: &[Arc<PodView>],
     ) -> Result<(), ApiError> {
         let about = reference(set);
         match plan {
@@ -78,7 +78,7 @@ impl ReplicaSetController {
             Plan::Create(count) => self.create_pods(set, owner, &about, count).await,
             Plan::Delete(count) => {
                 let related = self.related(set);
-                for pod in plan::choose(active.clone(), &related, count, self.base.now()) {
+                for pod in plan::choose(active.to_vec(), &related, count, self.base.now()) {
                     self.delete(&about, &pod).await?;
                 }
                 Ok(())

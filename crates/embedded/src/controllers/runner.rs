@@ -13,7 +13,7 @@ use crate::status::ApiError;
 use crate::store::{Key, Store};
 
 const FIRST_RETRY: Duration = Duration::from_millis(5);
-const LAST_RETRY: Duration = Duration::from_secs(60);
+const LAST_RETRY: Duration = Duration::from_mins(1);
 
 /// Follows one table.
 struct Follow {
@@ -103,7 +103,7 @@ impl Due {
 
 /// Runs until `stop`.
 pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: CancellationToken) {
-    let mut changes = store.subscribe();
+    let mut revisions = store.subscribe();
     let mut follows: Vec<Follow> =
         controller.tables().into_iter().map(|table| Follow { table: table.into(), at: 0 }).collect();
     let mut due = Due { pace: controller.pace(), ..Due::default() };
@@ -112,7 +112,7 @@ pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: Canc
         restart(&store, &controller, follow, &mut due);
     }
     loop {
-        changes.borrow_and_update();
+        revisions.borrow_and_update();
         if controller.every_table() {
             follow_new_tables(&store, &mut follows);
         }
@@ -124,7 +124,7 @@ pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: Canc
             return;
         }
         let Some(key) = due.pop() else {
-            if !wait(&mut changes, due.next_ring(), &stop).await {
+            if !wait(&mut revisions, due.next_ring(), &stop).await {
                 return;
             }
             continue;
@@ -136,7 +136,7 @@ pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: Canc
 }
 
 /// Waits for a change or a timer; `false` when it is time to stop.
-async fn wait(changes: &mut watch::Receiver<u64>, ring: Option<Instant>, stop: &CancellationToken) -> bool {
+async fn wait(revisions: &mut watch::Receiver<u64>, ring: Option<Instant>, stop: &CancellationToken) -> bool {
     let timer = async {
         match ring {
             Some(at) => tokio::time::sleep_until(at).await,
@@ -146,7 +146,7 @@ async fn wait(changes: &mut watch::Receiver<u64>, ring: Option<Instant>, stop: &
     tokio::select! {
         biased;
         () = stop.cancelled() => false,
-        changed = changes.changed() => changed.is_ok(),
+        changed = revisions.changed() => changed.is_ok(),
         () = timer => true,
     }
 }

@@ -94,7 +94,7 @@ impl Scheduler {
         Self { base, state: Mutex::default(), fields, cycle }
     }
 
-    fn field<'a>(entry: &'a Entry, index: usize) -> &'a str {
+    fn field(entry: &Entry, index: usize) -> &str {
         entry.meta.fields.get(index).map_or("", |text| text)
     }
 

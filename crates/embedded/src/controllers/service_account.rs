@@ -38,7 +38,7 @@ impl NamespaceFurniture {
         }
         if self.base.local.entry::<ServiceAccount>(namespace, ACCOUNT).is_none() {
             let account = ServiceAccount { metadata: named(namespace, ACCOUNT), ..ServiceAccount::default() };
-            self.accept(self.base.local.create(&account).await.map(|_| ()))?;
+            accept(self.base.local.create(&account).await.map(|_| ()))?;
         }
         self.publish_certificate(namespace).await?;
         Ok(None)
@@ -54,7 +54,7 @@ impl NamespaceFurniture {
                 "The certificate authority of this cluster's API server.".to_owned(),
             )]));
             let map = ConfigMap { metadata, data: Some(data), ..ConfigMap::default() };
-            return self.accept(self.base.local.create(&map).await.map(|_| ()));
+            return accept(self.base.local.create(&map).await.map(|_| ()));
         };
         if existing.data.as_ref() == Some(&data) {
             return Ok(());
@@ -62,13 +62,13 @@ impl NamespaceFurniture {
         let change = |map: &mut ConfigMap| map.data = Some(data.clone());
         self.base.local.modify(namespace, CERTIFICATE, change).await.map(|_| ())
     }
+}
 
-    /// Somebody else was quicker, or the namespace is on its way out: both are fine.
-    fn accept(&self, result: Result<(), ApiError>) -> Result<(), ApiError> {
-        match result {
-            Err(error) if !error.is_already_exists() && !base::is_namespace_going(&error) => Err(error),
-            _ => Ok(()),
-        }
+/// Somebody else was quicker, or the namespace is on its way out: both are fine.
+fn accept(result: Result<(), ApiError>) -> Result<(), ApiError> {
+    match result {
+        Err(error) if !error.is_already_exists() && !base::is_namespace_going(&error) => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -201,6 +201,8 @@ fn surplus(spec: &CronJobSpec, jobs: &[Job]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better by value")]
+
     use serde_json::{Value, from_value, json};
 
     use super::*;
@@ -238,7 +240,7 @@ mod tests {
         let (job, time) = plan.start.unwrap();
         assert_eq!(job.metadata.name.as_deref(), Some("tick-29454480"));
         assert_eq!(job.metadata.annotations.unwrap()[SCHEDULED_AT], "2026-01-01T12:00:00Z");
-        assert_eq!((time, plan.again), (noon(), Some(Duration::from_secs(3600))));
+        assert_eq!((time, plan.again), (noon(), Some(Duration::from_hours(1))));
         let later = cron(json!({"status": {"lastScheduleTime": "2026-01-01T12:00:00Z"}}));
         assert!(super::plan(&later, &[], noon()).start.is_none());
         let early = super::plan(&cron(json!({})), &[], noon() - SignedDuration::from_secs(1));

@@ -187,11 +187,10 @@ impl<'a> Step<'a> {
         let (mut surging, mut free, mut candidates) = (0, Vec::new(), Vec::new());
         for (node, pods) in by_node {
             match self.old_and_new(pods) {
-                None => surging += 1,
                 Some((Some(old), None)) if !self.available(old) => free.push(node.clone()),
                 Some((Some(_), None)) => candidates.push(node.clone()),
                 Some((Some(old), Some(new))) if self.available(new) => plan.delete.push(Arc::clone(old)),
-                Some((Some(_), Some(_))) => surging += 1,
+                Some((Some(_), Some(_))) | None => surging += 1,
                 Some((None, _)) => {}
             }
         }

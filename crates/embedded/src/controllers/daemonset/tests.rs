@@ -1,4 +1,5 @@
 //! Steps of a DaemonSet, as tables.
+#![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better by value")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -85,30 +85,18 @@ fn status(definition: &Value, taken: &Taken, now: &str) -> Value {
     let mut status = definition["status"].clone();
     status["acceptedNames"] = accepted;
     let mut conditions = status["conditions"].as_array().cloned().unwrap_or_default();
-    let is_true = |conditions: &[Value], kind: &str| {
-        conditions.iter().any(|one| one["type"] == kind && one["status"] == "True")
-    };
-    match conflict {
-        Some((reason, message)) => {
-            set(&mut conditions, "NamesAccepted", "False", reason, &message, now);
-            // Once established, a definition stays so under the names it has.
-            if !is_true(&conditions, "Established") {
-                set(
-                    &mut conditions,
-                    "Established",
-                    "False",
-                    "NotAccepted",
-                    "not all names are accepted",
-                    now,
-                );
-            }
+    let established = conditions.iter().any(|one| one["type"] == "Established" && one["status"] == "True");
+    if let Some((reason, message)) = conflict {
+        set(&mut conditions, "NamesAccepted", "False", reason, &message, now);
+        // Once established, a definition stays so under the names it has.
+        if !established {
+            set(&mut conditions, "Established", "False", "NotAccepted", "not all names are accepted", now);
         }
-        None => {
-            set(&mut conditions, "NamesAccepted", "True", "NoConflicts", "no conflicts found", now);
-            if !is_true(&conditions, "Established") {
-                let message = "the initial names have been accepted";
-                set(&mut conditions, "Established", "True", "InitialNamesAccepted", message, now);
-            }
+    } else {
+        set(&mut conditions, "NamesAccepted", "True", "NoConflicts", "no conflicts found", now);
+        if !established {
+            let message = "the initial names have been accepted";
+            set(&mut conditions, "Established", "True", "InitialNamesAccepted", message, now);
         }
     }
     status["conditions"] = Value::from(conditions);

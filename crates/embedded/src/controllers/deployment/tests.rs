@@ -1,4 +1,5 @@
 //! Rollouts played through without a cluster: plan, pretend Pods follow, plan again.
+#![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better by value")]
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;

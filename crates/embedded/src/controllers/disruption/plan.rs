@@ -104,6 +104,8 @@ fn condition(
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better by value")]
+
     use serde_json::{Value, from_value, json};
 
     use super::*;
@@ -150,6 +152,6 @@ mod tests {
         let (status, again) = status(&Observed { budget: &budget, pods: &pods, scale: 3, now: noon() });
         assert_eq!(status.disrupted_pods.unwrap().into_keys().collect::<Vec<_>>(), ["h0"]);
         assert_eq!((status.current_healthy, status.disruptions_allowed), (Some(2), Some(1)));
-        assert_eq!(again, Some(Duration::from_secs(60)));
+        assert_eq!(again, Some(Duration::from_mins(1)));
     }
 }

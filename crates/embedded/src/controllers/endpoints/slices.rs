@@ -216,6 +216,8 @@ fn placeholder(service: &Service, labels: &BTreeMap<String, String>, changes: &m
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better by value")]
+
     use serde_json::{Value, from_value, json};
 
     use super::*;

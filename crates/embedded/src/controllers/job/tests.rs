@@ -1,4 +1,5 @@
 //! Jobs played through without a cluster.
+#![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better by value")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

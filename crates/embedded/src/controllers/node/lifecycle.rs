@@ -130,8 +130,12 @@ fn taints(node: &NodeView, drive: bool, now: Timestamp) -> Vec<Taint> {
             });
         }
     };
-    keeping_away.iter().for_each(|key| add(key, NO_SCHEDULE));
-    driving.iter().for_each(|key| add(key, NO_EXECUTE));
+    for key in keeping_away {
+        add(key, NO_SCHEDULE);
+    }
+    if let Some(key) = driving {
+        add(key, NO_EXECUTE);
+    }
     taints
 }
 
@@ -209,13 +213,11 @@ impl NodeLifecycle {
         if driven {
             return (true, None);
         }
-        match permission {
-            Permission::At(time) => (false, Some(until(time, now))),
-            _ => {
-                state.pacing.used(&zone, now);
-                (true, None)
-            }
+        if let Permission::At(time) = permission {
+            return (false, Some(until(time, now)));
         }
+        state.pacing.used(&zone, now);
+        (true, None)
     }
 
     fn zones(&self) -> BTreeMap<String, (usize, usize)> {
@@ -355,6 +357,8 @@ impl Controller for NodeLifecycle {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better by value")]
+
     use serde_json::{Value, from_value, json};
 
     use super::*;

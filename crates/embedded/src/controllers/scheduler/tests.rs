@@ -1,4 +1,5 @@
 //! Placing Pods without a cluster.
+#![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better by value")]
 
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, from_value, json};

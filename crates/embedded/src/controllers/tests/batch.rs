@@ -1,4 +1,5 @@
 //! Jobs and CronJobs.
+#![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better by value")]
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! Garbage collection, namespaces and CRDs.
+#![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better by value")]
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};

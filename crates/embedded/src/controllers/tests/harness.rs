@@ -1,4 +1,5 @@
 //! A cluster for a scenario, with nodes that a stand-in kubelet looks after.
+#![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better by value")]
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -16,7 +17,7 @@ use serde_json::{Value, from_value, json};
 use crate::cluster::{Cluster, Config};
 
 /// How long a scenario waits for something, in its own time.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_mins(10);
 const STEP: Duration = Duration::from_millis(50);
 
 pub(super) struct World {

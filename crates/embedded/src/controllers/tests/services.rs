@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Endpoints, Event, Pod, ResourceQuota, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::DeleteParams;
+use kube::api::{DeleteParams, EvictParams};
 use serde_json::json;
 
 use super::harness::{World, template};
@@ -70,8 +70,8 @@ async fn a_budget_counts_what_may_be_evicted() {
         (Some(3), Some(3), Some(2))
     );
     let pods = world.names::<Pod>().await;
-    world.api::<Pod>().evict(&pods[0], &Default::default()).await.unwrap();
-    let refused = world.api::<Pod>().evict(&pods[1], &Default::default()).await.unwrap_err();
+    world.api::<Pod>().evict(&pods[0], &EvictParams::default()).await.unwrap();
+    let refused = world.api::<Pod>().evict(&pods[1], &EvictParams::default()).await.unwrap_err();
     assert!(refused.to_string().contains("disruption budget"), "{refused}");
     world
         .wait("a replacement", async |world| {

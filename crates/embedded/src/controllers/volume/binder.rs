@@ -103,7 +103,7 @@ impl VolumeBinder {
         match (matching::choose(&volumes, &claim, reaches), class) {
             (Some(volume), _) => self.join(&claim, volume, true).await?,
             (None, Some(class)) if is_provisioned(&class) && (!waits || selected.is_some()) => {
-                self.provision(&claim, &class, selected.as_deref().filter(|_| waits)).await?;
+                Box::pin(self.provision(&claim, &class, selected.as_deref().filter(|_| waits))).await?;
             }
             (None, Some(_)) if waits => {
                 let message = "waiting for first consumer to be created before binding".into();

@@ -108,6 +108,8 @@ pub(crate) fn choose<'a>(
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::needless_pass_by_value, reason = "tables of JSON literals read better by value")]
+
     use serde_json::{Value, from_value, json};
 
     use super::*;
@@ -134,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_smallest_that_is_large_enough_is_chosen() {
-        let volumes = [
+        let volumes = vec![
             volume("big", "10Gi", json!({})),
             volume("right", "2Gi", json!({})),
             volume("small", "1Gi", json!({})),
