@@ -46,13 +46,20 @@ fn steps(set: &StatefulSet, pods: Vec<PodView>) -> Vec<String> {
     words.collect()
 }
 
+/// What a row is about, the set's size and changes, its Pods, and what happens.
+type Row = (&'static str, i32, Value, Vec<PodView>, Vec<&'static str>);
+
+fn check(rows: Vec<Row>) {
+    for (name, replicas, change, pods, want) in rows {
+        assert_eq!(steps(&set(replicas, change), pods), want, "{name}");
+    }
+}
+
 #[test]
 fn pods_come_and_go_in_order() {
     let parallel = json!({"podManagementPolicy": "Parallel"});
-    let on_delete = json!({"updateStrategy": {"type": "OnDelete"}});
-    let partition = json!({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}});
     let from_five = json!({"ordinals": {"start": 5}});
-    let rows: Vec<(&str, i32, Value, Vec<PodView>, Vec<&str>)> = vec![
+    check(vec![
         ("the first comes first", 3, json!({}), vec![], vec!["create 0 new"]),
         ("the second waits for the first", 3, json!({}), vec![pod("db-0").on("n")], vec![]),
         ("then it comes", 3, json!({}), vec![ready(0, "new")], vec!["create 1 new"]),
@@ -93,6 +100,14 @@ fn pods_come_and_go_in_order() {
             vec![ready(0, "new"), pod("db-1").on("n")],
             vec!["delete db-1"],
         ),
+    ]);
+}
+
+#[test]
+fn updates_go_from_the_highest_number_down() {
+    let on_delete = json!({"updateStrategy": {"type": "OnDelete"}});
+    let partition = json!({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}});
+    check(vec![
         (
             "the highest number is updated first",
             2,
@@ -126,10 +141,7 @@ fn pods_come_and_go_in_order() {
             vec!["delete db-2"],
         ),
         ("readiness must last", 2, json!({"minReadySeconds": 90}), vec![ready(0, "new")], vec![]),
-    ];
-    for (name, replicas, change, pods, want) in rows {
-        assert_eq!(steps(&set(replicas, change), pods), want, "{name}");
-    }
+    ]);
 }
 
 #[test]

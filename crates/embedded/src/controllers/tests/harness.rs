@@ -157,7 +157,7 @@ impl World {
         self.last_heartbeat = Some(now);
         let api: Api<Lease> = Api::namespaced(self.client.clone(), "kube-node-lease");
         for name in self.nodes.iter().filter(|name| !self.dead.contains(*name)) {
-            let time = self.cluster.world().clock.now().to_string();
+            let time = self.cluster.world().clock.now().strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
             let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name},
                 "spec": {"holderIdentity": name, "renewTime": time, "leaseDurationSeconds": 40}});
             api.patch(name, &PatchParams::apply("kubelet").force(), &Patch::Apply(lease)).await.unwrap();
