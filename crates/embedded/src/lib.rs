@@ -11,6 +11,7 @@ mod hooks;
 mod identity;
 mod local;
 mod quota;
+mod protobuf;
 mod request;
 mod resource;
 mod server;

@@ -505,7 +505,7 @@ fn written(folder: &Path, name: &str, content: &str) -> PathBuf {
 }
 
 #[tokio::test]
-async fn kubectl_reads_what_it_may() {
+async fn kubectl_asks_who_it_is_and_what_it_may_and_approves_certificates() {
     if !Path::new(KUBECTL).exists() {
         println!("skipped: {KUBECTL} is not installed");
         return;
@@ -520,5 +520,52 @@ async fn kubectl_reads_what_it_may() {
     assert!(ok && said.contains("namespace/kube-system"), "{said}");
     let (ok, said) = kubectl(&jane, &["get", "pods"], "").await;
     assert!(!ok && said.contains(r#"User "jane" cannot list resource "pods""#), "{said}");
+    let (ok, said) = kubectl(&jane, &["auth", "whoami"], "").await;
+    assert!(ok && said.contains("jane") && said.contains("[team system:authenticated]"), "{said}");
+    let (ok, said) = kubectl(&jane, &["auth", "can-i", "list", "pods"], "").await;
+    assert!(!ok && said.starts_with("no"), "{said}");
+    let grant = ["create", "rolebinding", "view", "--clusterrole=view", "--group=team"];
+    let (ok, said) = kubectl(&admin, &grant, "").await;
+    assert!(ok, "{said}");
+    let (ok, said) = kubectl(&jane, &["auth", "can-i", "list", "pods"], "").await;
+    assert!(ok && said.starts_with("yes"), "{said}");
+    let (ok, said) = kubectl(&jane, &["auth", "can-i", "--list"], "").await;
+    assert!(
+        ok && said.contains("selfsubjectreviews.authentication.k8s.io") && said.contains("/healthz"),
+        "{said}"
+    );
+    let (ok, said) = kubectl(&admin, &["get", "pods", "--as", "jane"], "").await;
+    assert!(!ok && said.contains("forbidden"), "{said}");
+
+    let (ok, said) = kubectl(&admin, &["create", "serviceaccount", "robot"], "").await;
+    assert!(ok, "{said}");
+    let (ok, token) = kubectl(&admin, &["create", "token", "robot", "--duration=1h"], "").await;
+    assert!(ok && token.trim().split('.').count() == 3, "{token}");
+    let bare = cluster.kubeconfig(&listener).unwrap();
+    let bare: String =
+        bare.lines().filter(|line| !line.contains("client-")).map(|line| format!("{line}\n")).collect();
+    let robot = written(folder.path(), "robot", &format!("{bare}    token: {token}"));
+    let (ok, said) = kubectl(&robot, &["auth", "whoami"], "").await;
+    assert!(ok && said.contains("system:serviceaccount:default:robot"), "{said}");
+
+    let key = KeyPair::generate().unwrap();
+    let request = json!({
+        "apiVersion": "certificates.k8s.io/v1",
+        "kind": "CertificateSigningRequest",
+        "metadata": {"name": "bob"},
+        "spec": {
+            "request": encoded(&signing_request("bob", &key)),
+            "signerName": "kubernetes.io/kube-apiserver-client",
+            "usages": ["client auth"],
+        },
+    });
+    let create = ["create", "--validate=false", "-f", "-"];
+    let (ok, said) = kubectl(&admin, &create, &request.to_string()).await;
+    assert!(ok, "{said}");
+    let (ok, said) = kubectl(&admin, &["certificate", "approve", "bob"], "").await;
+    assert!(ok && said.contains("approved"), "{said}");
+    let wait = ["wait", "csr/bob", "--for=jsonpath={.status.certificate}", "--timeout=20s"];
+    let (ok, said) = kubectl(&admin, &wait, "").await;
+    assert!(ok, "{said}");
     listener.stop().await;
 }

@@ -7,13 +7,14 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
-use http::{Method, header};
+use http::{HeaderValue, Method, header};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::upgrade::OnUpgrade;
 use serde_json::Value;
 
 use super::respond::{self, Answer};
 use super::{Caller, Server};
+use crate::protobuf;
 use crate::request::{self, Query, Route, Target, WriteOptions};
 use crate::resource::{Resource, Subresource, transient};
 use crate::status::ApiError;
@@ -66,7 +67,7 @@ impl Call<'_> {
 
 impl Server {
     async fn handle(self: &Arc<Self>, request: Request) -> Result<Response, ApiError> {
-        let (mut parts, body) = request.into_parts();
+        let (mut parts, mut body) = request.into_parts();
         let caller = self.authenticate(&parts)?;
         let query = Query::parse(parts.uri.query());
         match request::route(parts.uri.path()) {
@@ -77,6 +78,10 @@ impl Server {
             Route::Resource(target) => {
                 let verb = request::verb(&parts.method, &target, &query);
                 self.authorize(&caller, verb, &target, &query)?;
+                if content_type(&parts).starts_with(protobuf::MEDIA_TYPE) && target.subresource != "proxy" {
+                    body = protobuf::decode(&read_body(body).await?)?.to_string().into();
+                    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                }
                 if let Some(what) = transient(&target.group, &target.version, &target.resource) {
                     if parts.method != Method::POST || !target.name.is_empty() {
                         return Err(ApiError::method_not_allowed("it can only be created"));
