@@ -29,7 +29,8 @@ impl Strategy for ConfigMap {
             }
         }
         if size > MOST_BYTES {
-            errors.push(FieldError::too_long("", MOST_BYTES as u64));
+            // Kubernetes spells the object itself this way here.
+            errors.push(FieldError::too_long("[]", MOST_BYTES as u64));
         }
         errors
     }

@@ -130,6 +130,9 @@ fn validate_address(errors: &mut Errors, list: &Path<'_>, index: usize, address:
         check::text_follows(errors, &path, bare, name::subdomain);
         return;
     }
+    if kind != "IPv4" && kind != "IPv6" {
+        return;
+    }
     let parsed = address.parse::<std::net::IpAddr>();
     if parsed.is_ok_and(|parsed| parsed.is_ipv4() != (kind == "IPv4")) {
         errors.push(FieldError::invalid(list, address, format!("must be an {kind} address")));

@@ -4,7 +4,7 @@ use maar_machinery::error::{FieldError, Path};
 use serde_json::Value;
 
 use super::check::{self, Errors};
-use super::value::{integer, is_set, text};
+use super::value::{fill, integer, is_set, make_child, text};
 use super::{Strategy, name};
 
 const CORE: &str = "v1";
@@ -16,11 +16,19 @@ pub(crate) struct Event;
 impl Strategy for Event {
     fn default(&self, object: &mut Value) {
         let Some(event) = object.as_object_mut() else { return };
-        // The core form shows who reports even if nobody says so.
+        // Who reports and when is shown even if nobody says so.
         if event.get("apiVersion").is_some_and(|version| version == CORE) {
-            super::value::fill(event, "reportingComponent", "");
-            super::value::fill(event, "reportingInstance", "");
-            super::value::make_child(event, "source");
+            fill(event, "reportingComponent", "");
+            fill(event, "reportingInstance", "");
+            for time in ["eventTime", "firstTimestamp", "lastTimestamp"] {
+                fill(event, time, Value::Null);
+            }
+            make_child(event, "source");
+        } else {
+            for time in ["deprecatedFirstTimestamp", "deprecatedLastTimestamp"] {
+                fill(event, time, Value::Null);
+            }
+            make_child(event, "deprecatedSource");
         }
     }
 
@@ -99,9 +107,8 @@ impl Strategy for Event {
 /// What an event with a time must say about its reporter.
 fn reported(errors: &mut Errors, object: &Value, core: bool) {
     let reporter = if core { "reportingComponent" } else { "reportingController" };
-    if check::given(errors, &Path::Text(reporter), &object[reporter]) {
-        check::text_follows(errors, &Path::Text(reporter), text(&object[reporter]), name::qualified);
-    }
+    check::given(errors, &Path::Text(reporter), &object[reporter]);
+    check::text_follows(errors, &Path::Text(reporter), text(&object[reporter]), name::qualified);
     for field in ["reportingInstance", "action", "reason"] {
         let path = Path::Text(field);
         check::given(errors, &path, &object[field]);

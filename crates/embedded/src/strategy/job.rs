@@ -30,18 +30,13 @@ impl Strategy for Job {
     fn default(&self, object: &mut Value) {
         let Some(spec) = make_root_child(object, "spec") else { return };
         default_spec(spec);
-        let labels = spec["template"]["metadata"]["labels"].clone();
-        if is_set(&labels)
-            && !is_set(&object["metadata"]["labels"])
-            && let Some(metadata) = make_root_child(object, "metadata")
-        {
-            metadata.insert("labels".to_owned(), labels);
-        }
+        take_labels(object);
     }
 
     fn prepare_create(&self, object: &mut Value, _world: &World) {
         if !flag(&object["spec"]["manualSelector"]) {
             generate_selector(object);
+            take_labels(object);
         }
         set_status(object, json!({}));
     }
@@ -100,6 +95,17 @@ pub(super) fn default_failure_policy(spec: &mut Object) {
                 fill_text(pattern, "status", "True");
             }
         }
+    }
+}
+
+/// A Job without labels has those of its Pods.
+fn take_labels(object: &mut Value) {
+    let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+    if is_set(&labels)
+        && !is_set(&object["metadata"]["labels"])
+        && let Some(metadata) = make_root_child(object, "metadata")
+    {
+        metadata.insert("labels".to_owned(), labels);
     }
 }
 

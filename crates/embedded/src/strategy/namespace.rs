@@ -50,8 +50,8 @@ impl Strategy for Namespace {
     fn validate(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let path = Path::Text("spec.finalizers");
-        for (index, finalizer) in items(&object["spec"]["finalizers"]).iter().enumerate() {
-            check::text_follows(&mut errors, &path.index(index), text(finalizer), name::qualified);
+        for finalizer in items(&object["spec"]["finalizers"]) {
+            check::text_follows(&mut errors, &path, text(finalizer), name::qualified);
         }
         errors
     }

@@ -137,7 +137,7 @@ fn affinity(errors: &mut Errors, path: &Path<'_>, spec: &Value) {
         pod_spec::validate_node_selector(errors, &path.field("required"), &affinity["required"]);
     }
     if affinity.is_null() && !spec["local"].is_null() {
-        errors.push(FieldError::required("metadata.annotations", "Local volume requires node affinity"));
+        errors.push(FieldError::required(path, "Local volume requires node affinity"));
     }
 }
 

@@ -84,8 +84,16 @@ impl Strategy for PersistentVolumeClaim {
     }
 }
 
-/// What a claim is filled from has an old and a new field; both say the same where the old one can say it.
+/// What a claim is filled from has an old and a new field; both say the same where the old one can say it. Anything
+/// else in the old one is ignored, as it always was.
 fn mirror_data_source(spec: &mut Object) {
+    let is_old = |source: &Value| match text(&source["apiGroup"]) {
+        "" => source["kind"] == "PersistentVolumeClaim",
+        group => group == "snapshot.storage.k8s.io" && source["kind"] == "VolumeSnapshot",
+    };
+    if spec.get("dataSourceRef").is_none_or(Value::is_null) && !spec.get("dataSource").is_some_and(is_old) {
+        spec.remove("dataSource");
+    }
     let source = spec.get("dataSource").filter(|source| source.is_object()).cloned();
     let reference = spec.get("dataSourceRef").filter(|reference| reference.is_object()).cloned();
     match (source, reference) {

@@ -36,9 +36,9 @@ impl Strategy for Pod {
         }
     }
 
-    fn prepare_create(&self, object: &mut Value, _world: &World) {
+    fn prepare_create(&self, object: &mut Value, world: &World) {
         let mut status = json!({"phase": "Pending", "qosClass": quality::class(&object["spec"])});
-        if let Some(condition) = prepare::gated_condition(&object["spec"]) {
+        if let Some(condition) = prepare::gated_condition(&object["spec"], world) {
             status["conditions"] = json!([condition]);
         }
         set_status(object, status);

@@ -99,6 +99,10 @@ fn amounts(errors: &mut Errors, path: &Path<'_>, list: &Value) {
         let path = path.key(resource);
         check::text_follows(errors, &path, resource, name::qualified);
         if !resource.contains('/') && (!resources::is_standard(resource) || resource == "storage") {
+            if resource != "storage" {
+                let detail = "must be a standard resource type or fully qualified";
+                errors.push(FieldError::invalid(path, resource, detail));
+            }
             errors.push(FieldError::invalid(path, resource, "must be a standard resource for quota"));
         }
         resources::validate_amount(errors, &path, resource, amount);

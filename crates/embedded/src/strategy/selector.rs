@@ -41,33 +41,31 @@ fn validate_expression(errors: &mut Errors, path: &Path<'_>, expression: &Value)
     }
 }
 
-/// Checks that a controller selects the Pods of its template.
-pub(super) fn validate_for_template(errors: &mut Errors, spec: &Value) {
+/// Checks that a controller selects the Pods of its template. DaemonSets are asked less strictly.
+pub(super) fn validate_for_template(errors: &mut Errors, spec: &Value, lenient: bool) {
     let root = Path::Text("spec");
     let path = root.field("selector");
     let selector = &spec["selector"];
-    if selector.is_null() {
+    if selector.is_null() && !lenient {
         errors.push(FieldError::required(path, ""));
-        return;
     }
-    let before = errors.len();
     validate(errors, &path, selector);
-    if !is_set(&selector["matchLabels"]) && !is_set(&selector["matchExpressions"]) {
+    if selector.is_object() && !is_set(&selector["matchLabels"]) && !is_set(&selector["matchExpressions"]) {
         errors.push(FieldError::invalid(
             path,
             selector.clone(),
             "an empty selector would select every Pod and is not allowed",
         ));
     }
-    if errors.len() > before {
-        return;
-    }
     let labels = &spec["template"]["metadata"]["labels"];
-    if !LabelSelector::from_object(selector).is_ok_and(|selector| selector.matches(labels)) {
-        errors.push(FieldError::invalid(
+    match LabelSelector::from_object(selector) {
+        Ok(selector) if selector.matches(labels) => {}
+        Ok(_) => errors.push(FieldError::invalid(
             Path::Text("spec.template.metadata.labels"),
             labels.clone(),
             "`selector` does not match template `labels`",
-        ));
+        )),
+        Err(_) if lenient => {}
+        Err(error) => errors.push(FieldError::invalid(path, selector.clone(), error.to_string())),
     }
 }

@@ -62,13 +62,11 @@ impl Strategy for StatefulSet {
         let mut errors = Vec::new();
         let path = Path::Text("spec");
         let spec = &object["spec"];
-        let policies = ["OrderedReady", "Parallel"];
-        check::required_one_of(
-            &mut errors,
-            &path.field("podManagementPolicy"),
-            &spec["podManagementPolicy"],
-            &policies,
-        );
+        let policy = text(&spec["podManagementPolicy"]);
+        if policy != "OrderedReady" && policy != "Parallel" {
+            let detail = "must be 'OrderedReady' or 'Parallel'";
+            errors.push(FieldError::invalid(path.field("podManagementPolicy"), policy, detail));
+        }
         validate_update_strategy(&mut errors, &path.field("updateStrategy"), &spec["updateStrategy"]);
         let retention = path.field("persistentVolumeClaimRetentionPolicy");
         for field in ["whenDeleted", "whenScaled"] {
@@ -79,7 +77,7 @@ impl Strategy for StatefulSet {
             check::non_negative(&mut errors, &path.field(count), &spec[count]);
         }
         check::non_negative(&mut errors, &path.field("ordinals.start"), &spec["ordinals"]["start"]);
-        selector::validate_for_template(&mut errors, spec);
+        selector::validate_for_template(&mut errors, spec, false);
         let template = complete_template(spec);
         pod_spec::validate_template(&mut errors, &path.field("template"), &template);
         workload::runs_forever(&mut errors, &template["spec"], "StatefulSet");

@@ -17,7 +17,7 @@ use crate::resource::Subresource;
 use crate::world::{Clock, World};
 
 /// A kind under test and a good object of it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Kind {
     strategy: &'static dyn Strategy,
     namespaced: bool,

@@ -3,7 +3,7 @@
 use maar_machinery::error::{FieldError, Path};
 use serde_json::{Value, json};
 
-use super::value::{fill, make_root_child, restore, set_status};
+use super::value::{fill, make_root_child, restore, set_status, text};
 use super::{Strategy, check, name, pod_spec};
 use crate::world::World;
 
@@ -31,7 +31,7 @@ impl Strategy for VolumeAttachment {
         let path = Path::Text("spec");
         let spec = &object["spec"];
         pod_spec::validate_driver_name(&mut errors, &path.field("attacher"), &spec["attacher"]);
-        check::requires(&mut errors, &path.field("nodeName"), &spec["nodeName"], name::subdomain);
+        check::text_follows(&mut errors, &path.field("nodeName"), text(&spec["nodeName"]), name::subdomain);
         let source = &spec["source"];
         match (source["persistentVolumeName"].is_null(), source["inlineVolumeSpec"].is_null()) {
             (true, true) => {

@@ -9,7 +9,7 @@ use super::{pod_spec, selector};
 
 /// Checks the selector and the template of a controller whose Pods run forever.
 pub(super) fn validate_template(errors: &mut Errors, spec: &Value, kind: &str) {
-    selector::validate_for_template(errors, spec);
+    selector::validate_for_template(errors, spec, kind == "DaemonSet");
     let path = Path::Text("spec.template");
     pod_spec::validate_template(errors, &path, &spec["template"]);
     runs_forever(errors, &spec["template"]["spec"], kind);

@@ -4,7 +4,7 @@ use maar_machinery::error::{FieldError, Path};
 use serde_json::Value;
 
 use super::super::check::{self, Errors};
-use super::super::value::{child, differs, flag, integer, items, make_child, restore};
+use super::super::value::{child, flag, integer, items, make_child, restore};
 use super::status::is_true;
 
 pub(super) fn validate(errors: &mut Errors, new: &Value, old: &Value) {
@@ -44,22 +44,18 @@ fn template(errors: &mut Errors, path: &Path<'_>, new: &Value, old: &Value) {
     let status = &old["status"];
     let idle = integer(&status["active"]).unwrap_or_default() == 0
         && (status["startTime"].is_null() || is_true(status, "Suspended"));
+    let template = &new["template"];
+    if !flag(&old["spec"]["suspend"]) || !idle {
+        check::immutable(errors, path, template, &old["spec"]["template"]);
+        return;
+    }
     let mut allowed = old["spec"]["template"].clone();
-    if flag(&old["spec"]["suspend"]) && idle {
-        take_directives(&mut allowed, &new["template"]);
-        take_resources(&mut allowed, &new["template"]);
-    }
-    if differs(&new["template"], &allowed) {
-        errors.push(FieldError::invalid(path, new["template"].clone(), "field is immutable"));
-    }
+    take_directives(&mut allowed, template);
+    take_resources(&mut allowed, template);
+    check::immutable(errors, &path.field("spec"), &template["spec"], &allowed["spec"]);
 }
 
 fn take_directives(allowed: &mut Value, new: &Value) {
-    if let Some(metadata) = allowed.get_mut("metadata") {
-        for field in ["annotations", "labels"] {
-            restore(metadata, &new["metadata"], field);
-        }
-    }
     let Some(spec) = allowed.get_mut("spec") else { return };
     for field in ["nodeSelector", "tolerations", "schedulingGates"] {
         restore(spec, &new["spec"], field);

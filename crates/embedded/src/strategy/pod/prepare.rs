@@ -4,6 +4,7 @@ use maar_api::resources::{HUGEPAGES_PREFIX, PodResources, is_pod_level};
 use serde_json::{Value, json};
 
 use super::super::value::{Object, child, is_set, items, items_mut, make_child};
+use crate::world::World;
 
 /// Fills requests and huge-page limits of the Pod as a whole from those of its containers.
 pub(super) fn default_pod_level_resources(spec: &mut Object) {
@@ -47,7 +48,7 @@ pub(super) fn default_pod_level_resources(spec: &mut Object) {
 }
 
 /// What a Pod with scheduling gates says about itself from the start.
-pub(super) fn gated_condition(spec: &Value) -> Option<Value> {
+pub(super) fn gated_condition(spec: &Value, world: &World) -> Option<Value> {
     (!items(&spec["schedulingGates"]).is_empty()).then(|| {
         json!({
             "type": "PodScheduled",
@@ -55,7 +56,7 @@ pub(super) fn gated_condition(spec: &Value) -> Option<Value> {
             "reason": "SchedulingGated",
             "message": "Scheduling is blocked due to non-empty scheduling gates",
             "lastProbeTime": null,
-            "lastTransitionTime": null,
+            "lastTransitionTime": world.now_text(),
         })
     })
 }

@@ -38,6 +38,12 @@ pub(super) fn keep(new: &mut Value, old: &Value) {
     let kind = spec.get("type").map(text).unwrap_or_default().to_owned();
     let had_address = before["type"] != "ExternalName";
     if kind != "ExternalName" && had_address {
+        // A client that knows only the older spelling of addresses changes only that.
+        let renamed =
+            spec.get("clusterIP").is_some_and(|address| is_set(address) && *address != before["clusterIP"]);
+        if renamed && spec.get("clusterIPs") == before.get("clusterIPs") {
+            spec.remove("clusterIPs");
+        }
         if !spec.get("clusterIP").is_some_and(is_set) && is_set(&before["clusterIP"]) {
             spec.insert("clusterIP".to_owned(), before["clusterIP"].clone());
         }

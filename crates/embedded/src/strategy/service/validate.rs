@@ -202,15 +202,23 @@ pub(super) fn update(errors: &mut Errors, new: &Value, old: &Value) {
     if new["type"] == "ExternalName" || old["type"] == "ExternalName" {
         return;
     }
-    for field in ["clusterIPs", "ipFamilies"] {
-        let (now, before) = (items(&new[field]), items(&old[field]));
+    // A family that contradicts the address is wrong whatever it was before, and said elsewhere.
+    let contradicts =
+        items(&new["clusterIPs"]).iter().zip(items(&new["ipFamilies"])).any(|(address, family)| {
+            text(address)
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|address| address.is_ipv6() != (family == "IPv6"))
+        });
+    let fields: &[&str] = if contradicts { &["clusterIPs"] } else { &["clusterIPs", "ipFamilies"] };
+    for field in fields {
+        let (now, before) = (items(&new[*field]), items(&old[*field]));
         let path = Path::Text("spec");
         let list = path.field(field);
         if let (Some(first), Some(was)) = (now.first(), before.first())
             && first != was
             && !(is_headless(new) && is_headless(old))
         {
-            errors.push(FieldError::invalid(list.index(0), new[field].clone(), "may not change once set"));
+            errors.push(FieldError::invalid(list.index(0), new[*field].clone(), "may not change once set"));
         }
     }
     if new["type"] == "LoadBalancer" && old["type"] == "LoadBalancer" {

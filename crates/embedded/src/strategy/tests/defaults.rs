@@ -15,7 +15,11 @@ fn a_good_object_of_every_kind_is_filled_and_accepted() {
             *time = "TIME".into();
         }
         let name = format!("{}-{}", kind.object["apiVersion"], kind.object["kind"]);
-        let name: String = name.chars().filter(|letter| *letter != '"').map(|letter| if letter == '/' { '-' } else { letter }).collect();
+        let name: String = name
+            .chars()
+            .filter(|letter| *letter != '"')
+            .map(|letter| if letter == '/' { '-' } else { letter })
+            .collect();
         with_settings!({omit_expression => true, prepend_module_to_snapshot => false}, {
             assert_json_snapshot!(name, object);
         });
@@ -137,11 +141,25 @@ fn jobs_get_a_selector_of_their_own_unless_they_bring_one() {
 fn services_get_what_their_type_has() {
     let rows: Vec<(Row, &str, Value)> = vec![
         (row("headless").set("/spec/clusterIP", "None"), "/spec/clusterIPs", json!(["None"])),
-        (row("headless without selector").set("/spec/clusterIP", "None").set("/spec/selector", Value::Null), "/spec/ipFamilyPolicy", "RequireDualStack".into()),
+        (
+            row("headless without selector")
+                .set("/spec/clusterIP", "None")
+                .set("/spec/selector", Value::Null),
+            "/spec/ipFamilyPolicy",
+            "RequireDualStack".into(),
+        ),
         (row("chosen address").set("/spec/clusterIP", "10.96.0.9"), "/spec/clusterIPs", json!(["10.96.0.9"])),
         (row("node port").set("/spec/type", "NodePort"), "/spec/externalTrafficPolicy", "Cluster".into()),
-        (row("balancer").set("/spec/type", "LoadBalancer"), "/spec/allocateLoadBalancerNodePorts", true.into()),
-        (row("named target").set("/spec/ports/0/targetPort", "http"), "/spec/ports/0/targetPort", "http".into()),
+        (
+            row("balancer").set("/spec/type", "LoadBalancer"),
+            "/spec/allocateLoadBalancerNodePorts",
+            true.into(),
+        ),
+        (
+            row("named target").set("/spec/ports/0/targetPort", "http"),
+            "/spec/ports/0/targetPort",
+            "http".into(),
+        ),
         (
             row("affinity").set("/spec/sessionAffinity", "ClientIP"),
             "/spec/sessionAffinityConfig",

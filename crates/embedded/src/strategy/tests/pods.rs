@@ -54,16 +54,25 @@ fn ports_have_numbers_and_unique_names() {
                 .set("/spec/containers/0/ports", json!([{"containerPort": 70000}]))
                 .wants(&["Invalid spec.containers[0].ports[0].containerPort"]),
             row("a name twice")
-                .set("/spec/containers/0/ports", json!([{"containerPort": 80, "name": "a"}, {"containerPort": 81, "name": "a"}]))
+                .set(
+                    "/spec/containers/0/ports",
+                    json!([{"containerPort": 80, "name": "a"}, {"containerPort": 81, "name": "a"}]),
+                )
                 .wants(&["Duplicate spec.containers[0].ports[1].name"]),
             row("a long name")
-                .set("/spec/containers/0/ports", json!([{"containerPort": 80, "name": "a-very-long-port-name"}]))
+                .set(
+                    "/spec/containers/0/ports",
+                    json!([{"containerPort": 80, "name": "a-very-long-port-name"}]),
+                )
                 .wants(&["Invalid spec.containers[0].ports[0].name"]),
             row("a protocol nobody knows")
                 .set("/spec/containers/0/ports", json!([{"containerPort": 80, "protocol": "IPX"}]))
                 .wants(&["NotSupported spec.containers[0].ports[0].protocol"]),
             row("a port of the node twice")
-                .set("/spec/containers/0/ports", json!([{"containerPort": 80, "hostPort": 80}, {"containerPort": 81, "hostPort": 80}]))
+                .set(
+                    "/spec/containers/0/ports",
+                    json!([{"containerPort": 80, "hostPort": 80}, {"containerPort": 81, "hostPort": 80}]),
+                )
                 .wants(&["Duplicate spec.containers[0].ports[1].hostPort"]),
             row("another port of the node in its own network")
                 .set("/spec/containers/0/ports", json!([{"containerPort": 80, "hostPort": 81}]))
@@ -88,12 +97,10 @@ fn resources_are_quantities_and_requests_stay_below_limits() {
                 .set(requests, json!({"cpu": "2"}))
                 .set(limits, json!({"cpu": "1"}))
                 .wants(&["Invalid spec.containers[0].resources.requests"]),
-            row("a device that is not whole")
-                .set(limits, json!({"nvidia.com/gpu": "500m"}))
-                .wants(&[
-                    "Invalid spec.containers[0].resources.limits[nvidia.com/gpu]",
-                    "Invalid spec.containers[0].resources.requests[nvidia.com/gpu]",
-                ]),
+            row("a device that is not whole").set(limits, json!({"nvidia.com/gpu": "500m"})).wants(&[
+                "Invalid spec.containers[0].resources.limits[nvidia.com/gpu]",
+                "Invalid spec.containers[0].resources.requests[nvidia.com/gpu]",
+            ]),
             row("fewer devices requested than allowed")
                 .set(requests, json!({"nvidia.com/gpu": "1"}))
                 .set(limits, json!({"nvidia.com/gpu": "2"}))
@@ -101,12 +108,10 @@ fn resources_are_quantities_and_requests_stay_below_limits() {
             row("a device without a limit")
                 .set(requests, json!({"nvidia.com/gpu": "1"}))
                 .wants(&["Required spec.containers[0].resources.limits"]),
-            row("a resource nobody knows")
-                .set(requests, json!({"gpu": "1"}))
-                .wants(&[
-                    "Invalid spec.containers[0].resources.requests[gpu]",
-                    "Invalid spec.containers[0].resources.requests[gpu]",
-                ]),
+            row("a resource nobody knows").set(requests, json!({"gpu": "1"})).wants(&[
+                "Invalid spec.containers[0].resources.requests[gpu]",
+                "Invalid spec.containers[0].resources.requests[gpu]",
+            ]),
             row("a resource that containers do not use")
                 .set(requests, json!({"storage": "1"}))
                 .wants(&["Invalid spec.containers[0].resources.requests[storage]"]),
@@ -258,8 +263,10 @@ fn probes_have_one_handler_and_sensible_numbers() {
             row("two successes to live")
                 .set(probe, json!({"tcpSocket": {"port": 1}, "successThreshold": 2}))
                 .wants(&["Invalid spec.containers[0].livenessProbe.successThreshold"]),
-            row("two successes to be ready")
-                .set("/spec/containers/0/readinessProbe", json!({"tcpSocket": {"port": 1}, "successThreshold": 2})),
+            row("two successes to be ready").set(
+                "/spec/containers/0/readinessProbe",
+                json!({"tcpSocket": {"port": 1}, "successThreshold": 2}),
+            ),
             row("a sleep longer than the end")
                 .set("/spec/containers/0/lifecycle", json!({"preStop": {"sleep": {"seconds": 31}}}))
                 .wants(&["Invalid spec.containers[0].lifecycle.preStop.sleep"]),

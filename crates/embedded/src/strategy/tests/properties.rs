@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-use super::super::Strategy as _;
 use super::{Kind, create, objects, update, update_status};
 
 /// Field names that the hooks look at, so that random objects reach far into them.
@@ -12,7 +11,17 @@ fn words() -> Vec<String> {
     for kind in objects::all() {
         collect(&create(&kind, kind.object.clone()).0, &mut words);
     }
-    for extra in ["volumes", "env", "valueFrom", "affinity", "nodeAffinity", "livenessProbe", "tolerations", "limits", "rollingUpdate"] {
+    for extra in [
+        "volumes",
+        "env",
+        "valueFrom",
+        "affinity",
+        "nodeAffinity",
+        "livenessProbe",
+        "tolerations",
+        "limits",
+        "rollingUpdate",
+    ] {
         words.insert(extra.to_owned());
     }
     words.into_iter().collect()

@@ -12,20 +12,18 @@ fn services_have_ports_and_a_type() {
             row("a good one"),
             row("no ports").set("/spec/ports", json!([])).wants(&["Required spec.ports"]),
             row("no ports, headless").set("/spec/ports", json!([])).set("/spec/clusterIP", "None"),
-            row("two ports without names").set("/spec/ports", json!([{"port": 1}, {"port": 2}])).wants(&[
-                "Required spec.ports[0].name",
-                "Required spec.ports[1].name",
-            ]),
+            row("two ports without names")
+                .set("/spec/ports", json!([{"port": 1}, {"port": 2}]))
+                .wants(&["Required spec.ports[0].name", "Required spec.ports[1].name"]),
             row("a name twice")
                 .set("/spec/ports", json!([{"port": 1, "name": "a"}, {"port": 2, "name": "a"}]))
                 .wants(&["Duplicate spec.ports[1].name"]),
             row("a port twice")
                 .set("/spec/ports", json!([{"port": 1, "name": "a"}, {"port": 1, "name": "b"}]))
                 .wants(&["Duplicate spec.ports[1]"]),
-            row("a high port").set("/spec/ports", json!([{"port": 70000}])).wants(&[
-                "Invalid spec.ports[0].port",
-                "Invalid spec.ports[0].targetPort",
-            ]),
+            row("a high port")
+                .set("/spec/ports", json!([{"port": 70000}]))
+                .wants(&["Invalid spec.ports[0].port", "Invalid spec.ports[0].targetPort"]),
             row("a protocol nobody knows")
                 .set("/spec/ports/0/protocol", "IPX")
                 .wants(&["NotSupported spec.ports[0].protocol"]),
@@ -39,18 +37,24 @@ fn services_have_ports_and_a_type() {
                 .set("/spec/clusterIP", "None")
                 .wants(&["Invalid spec.clusterIPs[0]"]),
             row("no external name").set("/spec/type", "ExternalName").wants(&["Required spec.externalName"]),
-            row("an affinity nobody knows").set("/spec/sessionAffinity", "Love").wants(&["NotSupported spec.sessionAffinity"]),
+            row("an affinity nobody knows")
+                .set("/spec/sessionAffinity", "Love")
+                .wants(&["NotSupported spec.sessionAffinity"]),
             row("a policy for traffic from nowhere")
                 .set("/spec/externalTrafficPolicy", "Local")
                 .wants(&["Invalid spec.externalTrafficPolicy"]),
             row("ranges without a balancer")
                 .set("/spec/loadBalancerSourceRanges", json!(["10.0.0.0/8"]))
                 .wants(&["Forbidden spec.LoadBalancerSourceRanges"]),
-            row("a family nobody knows").set("/spec/ipFamilies", json!(["IPX"])).wants(&["NotSupported spec.ipFamilies[0]"]),
+            row("a family nobody knows")
+                .set("/spec/ipFamilies", json!(["IPX"]))
+                .wants(&["NotSupported spec.ipFamilies[0]"]),
             row("an external address of this machine")
                 .set("/spec/externalIPs", json!(["127.0.0.1"]))
                 .wants(&["Invalid spec.externalIPs[0]"]),
-            row("a bad selector").set("/spec/selector", json!({"a": "b c"})).wants(&["Invalid spec.selector"]),
+            row("a bad selector")
+                .set("/spec/selector", json!({"a": "b c"}))
+                .wants(&["Invalid spec.selector"]),
             row("a name with a dot").set("/metadata/name", "a.b").wants(&["Invalid metadata.name"]),
         ],
     );
@@ -75,8 +79,12 @@ fn endpoints_are_addresses_that_others_can_reach() {
         &[
             row("no type").set("/addressType", "").wants(&["Required addressType"]),
             row("a type nobody knows").set("/addressType", "IPX").wants(&["NotSupported addressType"]),
-            row("no address").set("/endpoints/0/addresses", json!([])).wants(&["Required endpoints[0].addresses"]),
-            row("another family").set("/endpoints/0/addresses", json!(["2001:db8::1"])).wants(&["Invalid endpoints[0].addresses"]),
+            row("no address")
+                .set("/endpoints/0/addresses", json!([]))
+                .wants(&["Required endpoints[0].addresses"]),
+            row("another family")
+                .set("/endpoints/0/addresses", json!(["2001:db8::1"]))
+                .wants(&["Invalid endpoints[0].addresses"]),
             row("a link-local address")
                 .set("/endpoints/0/addresses", json!(["169.254.1.1"]))
                 .wants(&["Invalid endpoints[0].addresses[0]"]),
@@ -93,7 +101,9 @@ fn ingresses_lead_somewhere() {
         &objects::ingress(),
         &[
             row("nowhere").set("/spec/rules", json!([])).wants(&["Invalid spec"]),
-            row("an address for a host").set("/spec/rules/0/host", "1.2.3.4").wants(&["Invalid spec.rules[0].host"]),
+            row("an address for a host")
+                .set("/spec/rules/0/host", "1.2.3.4")
+                .wants(&["Invalid spec.rules[0].host"]),
             row("a wildcard").set("/spec/rules/0/host", "*.example.com"),
             row("a bad wildcard").set("/spec/rules/0/host", "a.*.com").wants(&["Invalid spec.rules[0].host"]),
             row("no kind of path")
@@ -105,7 +115,9 @@ fn ingresses_lead_somewhere() {
             row("a doubled slash")
                 .set("/spec/rules/0/http/paths/0/path", "/a//b")
                 .wants(&["Invalid spec.rules[0].http.paths[0].path"]),
-            row("no backend").set("/spec/rules/0/http/paths/0/backend", json!({})).wants(&["Invalid spec.rules[0].http.paths[0].backend"]),
+            row("no backend")
+                .set("/spec/rules/0/http/paths/0/backend", json!({}))
+                .wants(&["Invalid spec.rules[0].http.paths[0].backend"]),
             row("no port")
                 .set("/spec/rules/0/http/paths/0/backend/service/port", json!({}))
                 .wants(&["Required spec.rules[0].http.paths[0].backend"]),
@@ -119,7 +131,9 @@ fn ingresses_lead_somewhere() {
         &objects::ingress_class(),
         &[
             row("no domain").set("/spec/controller", "x").wants(&["Invalid spec.controller"]),
-            row("no namespace").set("/spec/parameters/scope", "Namespace").wants(&["Required spec.parameters.namespace"]),
+            row("no namespace")
+                .set("/spec/parameters/scope", "Namespace")
+                .wants(&["Required spec.parameters.namespace"]),
             row("a namespace for a cluster")
                 .set("/spec/parameters/namespace", "a")
                 .wants(&["Forbidden spec.parameters.namespace"]),
@@ -149,7 +163,9 @@ fn network_policies_name_peers_and_ports() {
             row("a range from a name")
                 .set("/spec/egress/0/ports/0", json!({"port": "http", "endPort": 90}))
                 .wants(&["Invalid spec.egress[0].ports[0].endPort"]),
-            row("a direction nobody knows").set("/spec/policyTypes", json!(["Up"])).wants(&["NotSupported spec.policyTypes[0]"]),
+            row("a direction nobody knows")
+                .set("/spec/policyTypes", json!(["Up"]))
+                .wants(&["NotSupported spec.policyTypes[0]"]),
         ],
     );
 }

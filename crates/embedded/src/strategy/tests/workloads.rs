@@ -6,8 +6,13 @@ use super::{creates, objects, row};
 
 #[test]
 fn every_controller_selects_its_own_pods() {
-    for kind in [objects::deployment(), objects::replica_set(), objects::stateful_set(), objects::daemon_set()] {
+    for kind in
+        [objects::deployment(), objects::replica_set(), objects::stateful_set(), objects::daemon_set()]
+    {
         let deadline = "Forbidden spec.template.spec.activeDeadlineSeconds";
+        let operator = "Invalid spec.selector.matchExpressions[0].operator";
+        let lenient = kind.object["kind"] == "DaemonSet";
+        let refused: &[&str] = if lenient { &[operator] } else { &[operator, "Invalid spec.selector"] };
         creates(
             &kind,
             &[
@@ -18,7 +23,7 @@ fn every_controller_selects_its_own_pods() {
                     .wants(&["Invalid spec.template.metadata.labels"]),
                 row("an operator nobody knows")
                     .set("/spec/selector", json!({"matchLabels": {"app": "web"}, "matchExpressions": [{"key": "a", "operator": "Like"}]}))
-                    .wants(&["Invalid spec.selector.matchExpressions[0].operator", "Invalid spec.selector"]),
+                    .wants(refused),
                 row("no image")
                     .set("/spec/template/spec/containers/0/image", "")
                     .wants(&["Required spec.template.spec.containers[0].image"]),
@@ -37,14 +42,21 @@ fn every_controller_selects_its_own_pods() {
 #[test]
 fn deployments_can_make_progress() {
     creates(
+        &objects::daemon_set(),
+        &[row("no selector")
+            .set("/spec/selector", Value::Null)
+            .wants(&["Invalid spec.template.metadata.labels"])],
+    );
+    creates(
         &objects::deployment(),
         &[
-            row("no selector").set("/spec/selector", Value::Null).wants(&[
-                "Required spec.selector",
-                "Invalid spec.template.metadata.labels",
-            ]),
+            row("no selector")
+                .set("/spec/selector", Value::Null)
+                .wants(&["Required spec.selector", "Invalid spec.template.metadata.labels"]),
             row("fewer than none").set("/spec/replicas", -1).wants(&["Invalid spec.replicas"]),
-            row("a strategy nobody knows").set("/spec/strategy/type", "Magic").wants(&["NotSupported spec.strategy"]),
+            row("a strategy nobody knows")
+                .set("/spec/strategy/type", "Magic")
+                .wants(&["NotSupported spec.strategy"]),
             row("a speed and no rolling")
                 .set("/spec/strategy", json!({"type": "Recreate", "rollingUpdate": {"maxSurge": 1}}))
                 .wants(&["Forbidden spec.strategy.rollingUpdate"]),
@@ -70,10 +82,17 @@ fn stateful_sets_have_sound_claims() {
     creates(
         &objects::stateful_set(),
         &[
-            row("a policy nobody knows").set("/spec/podManagementPolicy", "Chaos").wants(&["Invalid spec.podManagementPolicy"]),
-            row("a strategy nobody knows").set("/spec/updateStrategy/type", "Magic").wants(&["Invalid spec.updateStrategy"]),
+            row("a policy nobody knows")
+                .set("/spec/podManagementPolicy", "Chaos")
+                .wants(&["Invalid spec.podManagementPolicy"]),
+            row("a strategy nobody knows")
+                .set("/spec/updateStrategy/type", "Magic")
+                .wants(&["Invalid spec.updateStrategy"]),
             row("a partition below zero")
-                .set("/spec/updateStrategy", json!({"type": "RollingUpdate", "rollingUpdate": {"partition": -1}}))
+                .set(
+                    "/spec/updateStrategy",
+                    json!({"type": "RollingUpdate", "rollingUpdate": {"partition": -1}}),
+                )
                 .wants(&["Invalid spec.updateStrategy.rollingUpdate.partition"]),
             row("a bad service").set("/spec/serviceName", "A").wants(&["Invalid spec.serviceName"]),
             row("a claim of nothing")
@@ -170,7 +189,9 @@ fn cron_jobs_have_a_schedule() {
             row("a zone").set("/spec/timeZone", "Asia/Shanghai"),
             row("a zone nobody knows").set("/spec/timeZone", "Moon/Sea").wants(&["Invalid spec.timeZone"]),
             row("whatever zone").set("/spec/timeZone", "Local").wants(&["Invalid spec.timeZone"]),
-            row("a policy nobody knows").set("/spec/concurrencyPolicy", "Pile").wants(&["NotSupported spec.concurrencyPolicy"]),
+            row("a policy nobody knows")
+                .set("/spec/concurrencyPolicy", "Pile")
+                .wants(&["NotSupported spec.concurrencyPolicy"]),
             row("a long name").set("/metadata/name", "a".repeat(53)).wants(&["Invalid metadata.name"]),
             row("Pods that never end")
                 .set("/spec/jobTemplate/spec/template/spec/restartPolicy", "Always")
