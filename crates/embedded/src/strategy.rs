@@ -3,8 +3,7 @@
 //! The verbs call these hooks, all of them pure, in this order:
 //!
 //! - create: `default`, `prepare_create`, [`metadata::validate`], `validate`, `validate_create`;
-//! - update: `default`, `prepare_update`, [`metadata::validate`], [`metadata::validate_update`], `validate`,
-//!   `validate_update`;
+//! - update: `default`, `prepare_update`, [`metadata::validate_update`], `validate`, `validate_update`;
 //! - status and approval: `default`, `prepare_status`, [`metadata::validate_update`], `validate_subresource`;
 //! - any other subresource that changes the object: `default`, `validate_subresource`.
 //!

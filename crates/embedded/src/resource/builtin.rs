@@ -55,8 +55,7 @@ const EVENT_FIELDS: &[&str] = &[
     "type",
 ];
 
-const POD_SUBRESOURCES: &[Subresource] =
-    &[Attach, Binding, Eviction, Exec, Log, PortForward, Proxy, Status];
+const POD_SUBRESOURCES: &[Subresource] = &[Attach, Binding, Eviction, Exec, Log, PortForward, Proxy, Status];
 
 const POD_FIELDS: &[&str] = &[
     "spec.nodeName",
@@ -83,7 +82,7 @@ static TABLE: &[Builtin] = &[
     Builtin { plural: "endpoints", kind: "Endpoints", short_names: &["ep"], strategy: &strategy::Endpoints, ..NONE },
     Builtin { plural: "configmaps", kind: "ConfigMap", short_names: &["cm"], strategy: &strategy::ConfigMap, ..NONE },
     Builtin { plural: "secrets", kind: "Secret", field_paths: &["type"], strategy: &strategy::Secret, ..NONE },
-    Builtin { plural: "serviceaccounts", kind: "ServiceAccount", short_names: &["sa"], subresources: &[Token], ..NONE },
+    Builtin { plural: "serviceaccounts", kind: "ServiceAccount", short_names: &["sa"], subresources: &[Token], strategy: &strategy::ServiceAccount, ..NONE },
     Builtin { plural: "persistentvolumes", kind: "PersistentVolume", namespaced: false, short_names: &["pv"], subresources: &[Status], field_paths: &["status.phase"], strategy: &strategy::PersistentVolume, ..NONE },
     Builtin { plural: "persistentvolumeclaims", kind: "PersistentVolumeClaim", short_names: &["pvc"], subresources: &[Status], strategy: &strategy::PersistentVolumeClaim, ..NONE },
     Builtin { plural: "events", kind: "Event", short_names: &["ev"], field_paths: EVENT_FIELDS, strategy: &strategy::Event, ..NONE },
@@ -113,10 +112,10 @@ static TABLE: &[Builtin] = &[
     Builtin { group: "storage.k8s.io", plural: "storageclasses", kind: "StorageClass", namespaced: false, short_names: &["sc"], strategy: &strategy::StorageClass, ..NONE },
     Builtin { group: "storage.k8s.io", plural: "csinodes", kind: "CSINode", namespaced: false, ..NONE },
     Builtin { group: "storage.k8s.io", plural: "csidrivers", kind: "CSIDriver", namespaced: false, strategy: &strategy::CsiDriver, ..NONE },
-    Builtin { group: "storage.k8s.io", plural: "volumeattachments", kind: "VolumeAttachment", namespaced: false, subresources: &[Status], ..NONE },
+    Builtin { group: "storage.k8s.io", plural: "volumeattachments", kind: "VolumeAttachment", namespaced: false, subresources: &[Status], strategy: &strategy::VolumeAttachment, ..NONE },
 
     Builtin { group: "networking.k8s.io", plural: "ingresses", kind: "Ingress", short_names: &["ing"], subresources: &[Status], generation: true, strategy: &strategy::Ingress, ..NONE },
-    Builtin { group: "networking.k8s.io", plural: "ingressclasses", kind: "IngressClass", namespaced: false, generation: true, ..NONE },
+    Builtin { group: "networking.k8s.io", plural: "ingressclasses", kind: "IngressClass", namespaced: false, generation: true, strategy: &strategy::IngressClass, ..NONE },
     Builtin { group: "networking.k8s.io", plural: "networkpolicies", kind: "NetworkPolicy", short_names: &["netpol"], generation: true, strategy: &strategy::NetworkPolicy, ..NONE },
     Builtin { group: "discovery.k8s.io", plural: "endpointslices", kind: "EndpointSlice", generation: true, strategy: &strategy::EndpointSlice, ..NONE },
 

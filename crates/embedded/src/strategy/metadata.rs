@@ -39,23 +39,7 @@ pub(super) fn validate_shared(errors: &mut Errors, path: &Path<'_>, metadata: &V
     }
 }
 
-/// What is wrong with a change of metadata, besides what [`validate`] finds: an object on its way out takes no new
-/// finalizers.
+/// What is wrong with the metadata of a changed object.
 pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
-    if old["metadata"]["deletionTimestamp"].is_null() {
-        return Vec::new();
-    }
-    let before = items(&old["metadata"]["finalizers"]);
-    let added: Vec<&str> = items(&new["metadata"]["finalizers"])
-        .iter()
-        .filter(|finalizer| !before.contains(finalizer))
-        .map(text)
-        .collect();
-    if added.is_empty() {
-        return Vec::new();
-    }
-    let detail = format!(
-        "no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"
-    );
-    vec![FieldError::forbidden("metadata.finalizers", detail)]
+    metadata::validate_update(&new["metadata"], &old["metadata"])
 }

@@ -157,9 +157,8 @@ fn source(errors: &mut Errors, path: &Path<'_>, spec: &Value) {
             "hostPath" => pod_spec::validate_host_path(errors, &path, source),
             "nfs" => pod_spec::validate_nfs(errors, &path, source),
             "local" => {
-                if check::given(errors, &path.field("path"), &source["path"]) {
-                    check::no_backsteps(errors, &path.field("path"), text(&source["path"]));
-                }
+                check::given(errors, &path.field("path"), &source["path"]);
+                check::no_backsteps(errors, &path.field("path"), text(&source["path"]));
             }
             "csi" => {
                 pod_spec::validate_driver_name(errors, &path.field("driver"), &source["driver"]);

@@ -93,9 +93,8 @@ impl Strategy for Pod {
 
     fn validate_subresource(&self, subresource: Subresource, new: &Value, old: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
-        match subresource {
-            Subresource::Status => status::validate(&mut errors, new, old),
-            _ => {}
+        if subresource == Subresource::Status {
+            status::validate(&mut errors, new, old);
         }
         errors
     }

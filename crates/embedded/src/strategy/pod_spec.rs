@@ -14,7 +14,6 @@ mod security;
 mod validate;
 mod volume;
 
-pub(super) use container::validate_list as validate_containers;
 pub(super) use defaults::{default_claim_spec, default_pod_spec, default_template};
 pub(super) use scheduling::{validate_added_tolerations, validate_node_selector, validate_taint_effect};
 pub(super) use validate::{Owner, validate, validate_template};

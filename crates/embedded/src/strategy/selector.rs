@@ -24,12 +24,11 @@ fn validate_expression(errors: &mut Errors, path: &Path<'_>, expression: &Value)
             path.field("values"),
             "must be specified when `operator` is 'In' or 'NotIn'",
         )),
-        "In" | "NotIn" => {}
         "Exists" | "DoesNotExist" if !values.is_empty() => errors.push(FieldError::forbidden(
             path.field("values"),
             "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
         )),
-        "Exists" | "DoesNotExist" => {}
+        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
         other => {
             errors.push(FieldError::invalid(path.field("operator"), other, "not a valid selector operator"));
         }

@@ -74,20 +74,14 @@ impl Strategy for Service {
 
 fn default_spec(spec: &mut Object) {
     fill_text(spec, "sessionAffinity", "None");
+    let is_endless = |config: &Value| config["clientIP"]["timeoutSeconds"].is_null();
     match spec.get("sessionAffinity").and_then(Value::as_str) {
         Some("None") => {
             spec.remove("sessionAffinityConfig");
         }
-        Some("ClientIP") => {
-            if spec
-                .get("sessionAffinityConfig")
-                .is_none_or(|config| config["clientIP"]["timeoutSeconds"].is_null())
-            {
-                spec.insert(
-                    "sessionAffinityConfig".to_owned(),
-                    json!({"clientIP": {"timeoutSeconds": AFFINITY_SECONDS}}),
-                );
-            }
+        Some("ClientIP") if spec.get("sessionAffinityConfig").is_none_or(is_endless) => {
+            let config = json!({"clientIP": {"timeoutSeconds": AFFINITY_SECONDS}});
+            spec.insert("sessionAffinityConfig".to_owned(), config);
         }
         _ => {}
     }

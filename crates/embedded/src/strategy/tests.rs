@@ -108,8 +108,7 @@ fn create(kind: &Kind, mut object: Value) -> (Value, Vec<FieldError>) {
 fn update(kind: &Kind, old: &Value, mut new: Value) -> (Value, Vec<FieldError>) {
     kind.strategy.default(&mut new);
     kind.strategy.prepare_update(&mut new, old);
-    let mut errors = metadata::validate(&new, kind.namespaced, kind.strategy.name_rule());
-    errors.extend(metadata::validate_update(&new, old));
+    let mut errors = metadata::validate_update(&new, old);
     errors.extend(kind.strategy.validate(&new));
     errors.extend(kind.strategy.validate_update(&new, old));
     (new, errors)

@@ -22,7 +22,7 @@ pub(super) fn default_pod_level_resources(spec: &mut Object) {
     let Some(resources) = child(spec, "resources") else { return };
     let is_requested = |resources: &Object, name: &str| resources["requests"].get(name).is_some();
     resources.entry("requests").or_insert_with(|| json!({}));
-    for (name, amount) in sums.limits().iter() {
+    for (name, amount) in &sums.limits() {
         if name.starts_with(HUGEPAGES_PREFIX)
             && !is_requested(resources, name)
             && let Some(limits) = make_child(resources, "limits")
@@ -35,7 +35,7 @@ pub(super) fn default_pod_level_resources(spec: &mut Object) {
         return;
     }
     let Some(requests) = make_child(resources, "requests") else { return };
-    for (name, amount) in sums.requests().iter() {
+    for (name, amount) in &sums.requests() {
         if is_pod_level(name) && !name.starts_with(HUGEPAGES_PREFIX) {
             requests.entry(name.as_str()).or_insert_with(|| amount.to_string().into());
         }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::check::{self, Errors};
 use super::super::pod_spec;
-use super::super::value::{Object, child, differs, entries, integer, is_set, items, restore, text};
+use super::super::value::{Object, child, differs, entries, integer, items, restore, text};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
@@ -171,7 +171,7 @@ fn only_adds(new: &Value, old: &Value) -> bool {
 }
 
 /// The names of the fields of two specifications that differ.
-pub(super) fn changed_fields(new: &Value, old: &Value) -> Vec<String> {
+fn changed_fields(new: &Value, old: &Value) -> Vec<String> {
     let mut changed: Vec<String> = Vec::new();
     let names = entries(new).chain(entries(old)).map(|(name, _)| name);
     for name in names {
@@ -181,74 +181,4 @@ pub(super) fn changed_fields(new: &Value, old: &Value) -> Vec<String> {
     }
     changed.sort();
     changed
-}
-
-/// Checks a change of a Pod's ephemeral containers: they are only ever added.
-pub(super) fn validate_ephemeral(errors: &mut Errors, new: &Value, old: &Value) {
-    let spec = Path::Text("spec");
-    let path = spec.field("ephemeralContainers");
-    pod_spec::validate_containers(errors, &path, new, "ephemeralContainers");
-    for container in items(&old["ephemeralContainers"]) {
-        let name = &container["name"];
-        match items(&new["ephemeralContainers"]).iter().find(|other| other["name"] == *name) {
-            Some(now) if now == container => {}
-            Some(_) => {
-                let detail = format!("existing ephemeral containers {:?} may not be changed", text(name));
-                errors.push(FieldError::forbidden(path, detail));
-            }
-            None => {
-                let detail = format!("existing ephemeral containers {:?} may not be removed", text(name));
-                errors.push(FieldError::forbidden(path, detail));
-            }
-        }
-    }
-}
-
-/// Checks a resize in place: processor and memory of containers, which may be changed and not removed.
-pub(super) fn validate_resize(errors: &mut Errors, new: &Value, old: &Value) {
-    let path = Path::Text("spec");
-    let mut rest = new.clone();
-    for list in ["containers", "initContainers"] {
-        if items(&new[list]).len() != items(&old[list]).len() {
-            let detail = "containers may not be added or removed on resize";
-            errors.push(FieldError::forbidden(path.field(list), detail));
-            return;
-        }
-        for (index, (now, before)) in items(&new[list]).iter().zip(items(&old[list])).enumerate() {
-            let containers = path.field(list);
-            let item = containers.index(index);
-            let resources = item.field("resources");
-            for amounts in ["requests", "limits"] {
-                let gone = |(name, _): (&str, &Value)| now["resources"][amounts].get(name).is_none();
-                if entries(&before["resources"][amounts]).any(gone) {
-                    let detail = format!("resource {amounts} cannot be removed");
-                    errors.push(FieldError::forbidden(resources.field(amounts), detail));
-                }
-            }
-        }
-        undo_resize(&mut rest, old, list);
-    }
-    restore(&mut rest, old, "resources");
-    if !changed_fields(&rest, old).is_empty() {
-        errors.push(FieldError::forbidden(path, "only cpu and memory resources are mutable"));
-    }
-}
-
-fn undo_resize(rest: &mut Value, old: &Value, list: &str) {
-    let Some(containers) = rest.get_mut(list).and_then(Value::as_array_mut) else { return };
-    for (container, before) in containers.iter_mut().zip(items(&old[list])) {
-        restore(container, before, "resizePolicy");
-        let resources = container.get_mut("resources").and_then(Value::as_object_mut);
-        let Some(resources) = resources else { continue };
-        for amounts in ["requests", "limits"] {
-            for name in ["cpu", "memory"] {
-                let Some(list) = super::super::value::make_child(resources, amounts) else { continue };
-                list.remove(name);
-                if let Some(amount) = before["resources"][amounts].get(name) {
-                    list.insert(name.to_owned(), amount.clone());
-                }
-            }
-        }
-        resources.retain(|_, amounts| is_set(amounts));
-    }
 }

@@ -54,17 +54,6 @@ pub(super) fn validate_all(
     ephemeral(errors, &path.field("ephemeralContainers"), &scope);
 }
 
-/// Checks just one list of containers, for changes that touch nothing else.
-pub(in super::super) fn validate_list(errors: &mut Errors, path: &Path<'_>, spec: &Value, list: &str) {
-    let volumes = Volumes::all(items(&spec["volumes"]));
-    let scope = Scope { spec, volumes: &volumes, grace_period: grace_period(spec), owner: Owner::Template };
-    match list {
-        "initContainers" => init(errors, path, &scope),
-        "ephemeralContainers" => ephemeral(errors, path, &scope),
-        _ => regular(errors, path, &scope),
-    }
-}
-
 fn regular(errors: &mut Errors, path: &Path<'_>, scope: &Scope<'_>) {
     let containers = items(&scope.spec["containers"]);
     if containers.is_empty() {

@@ -123,7 +123,7 @@ pub(super) fn resource_reference(
     }
     let divisor = text(&reference["divisor"]);
     let unset = divisor.is_empty() || divisor == "0";
-    let is_processor = resource.ends_with(".cpu");
+    let is_processor = matches!(resource, "limits.cpu" | "requests.cpu");
     let fits = if is_processor { matches!(divisor, "1m" | "1") } else { is_power(divisor) };
     if !unset && !fits {
         let detail = if is_processor {
@@ -154,7 +154,11 @@ fn whole_object(errors: &mut Errors, list: &Path<'_>, index: usize, from: &Value
         0 => errors.push(FieldError::invalid(list, "", "must specify one of: `configMapRef` or `secretRef`")),
         1 => {}
         _ => {
-            errors.push(FieldError::invalid(list, "", "may not have more than one field specified at a time"))
+            errors.push(FieldError::invalid(
+                list,
+                "",
+                "may not have more than one field specified at a time",
+            ));
         }
     }
 }

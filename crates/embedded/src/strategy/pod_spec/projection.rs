@@ -29,9 +29,9 @@ pub(super) fn validate(errors: &mut Errors, path: &Path<'_>, projected: &Value) 
             }
             taken.push(file);
         }
-        let token = &source["serviceAccountToken"];
-        if !token.is_null() {
-            validate_token(errors, path, &item.field("serviceAccountToken"), token);
+        if !source["serviceAccountToken"].is_null() {
+            let token_path = item.field("serviceAccountToken");
+            validate_token(errors, path, &token_path, &source["serviceAccountToken"]);
         }
     }
 }

@@ -126,7 +126,7 @@ fn containers_fit(errors: &mut Errors, path: &Path<'_>, spec: &Value) {
         json!({"spec": {"containers": spec["containers"], "initContainers": items(&spec["initContainers"])}});
     let Ok(sums) = PodResources::from_json(&containers) else { return };
     let requests = path.field("requests");
-    for (resource, sum) in sums.requests().iter() {
+    for (resource, sum) in &sums.requests() {
         let Some(offered) = spec["resources"]["requests"].get(resource) else { continue };
         if maar_api::Quantity::parse(text(offered)).is_ok_and(|offered| *sum > offered) {
             let detail = format!("must be greater than or equal to aggregate container requests of {sum}");

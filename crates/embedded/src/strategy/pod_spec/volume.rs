@@ -13,11 +13,6 @@ use super::validate::Owner;
 pub(super) struct Volumes<'a>(Vec<&'a Value>);
 
 impl<'a> Volumes<'a> {
-    /// Volumes that were checked before.
-    pub(super) fn all(volumes: &'a [Value]) -> Self {
-        Self(volumes.iter().collect())
-    }
-
     pub(super) fn find(&self, name: &str) -> Option<&'a Value> {
         self.0.iter().find(|volume| text(&volume["name"]) == name).copied()
     }

@@ -122,48 +122,6 @@ fn the_status_of_a_pod_keeps_what_is_settled() {
 }
 
 #[test]
-fn pods_are_resized_and_debugged_through_paths_of_their_own() {
-    let kind = objects::pod();
-    let old = create(
-        &kind,
-        row("requests").set("/spec/containers/0/resources/requests/cpu", "1").applied(&kind.object),
-    )
-    .0;
-    let check = |subresource, row: super::Row| {
-        row.check(&kind.strategy.validate_subresource(subresource, &row.applied(&old), &old));
-    };
-    check(Subresource::Resize, row("more").set("/spec/containers/0/resources/requests/cpu", "2"));
-    check(
-        Subresource::Resize,
-        row("nothing asked for any more")
-            .set("/spec/containers/0/resources", json!({}))
-            .wants(&["Forbidden spec.containers[0].resources.requests"]),
-    );
-    check(
-        Subresource::Resize,
-        row("another image").set("/spec/containers/0/image", "b").wants(&["Forbidden spec"]),
-    );
-    check(
-        Subresource::Resize,
-        row("a device")
-            .set("/spec/containers/0/resources/limits", json!({"nvidia.com/gpu": "1"}))
-            .wants(&["Forbidden spec"]),
-    );
-    let debug = json!([{"name": "debug", "image": "b:1", "imagePullPolicy": "Never", "terminationMessagePolicy": "File"}]);
-    check(
-        Subresource::EphemeralContainers,
-        row("a debugger").set("/spec/ephemeralContainers", debug.clone()),
-    );
-    check(
-        Subresource::EphemeralContainers,
-        row("a debugger with ports")
-            .set("/spec/ephemeralContainers", debug)
-            .set("/spec/ephemeralContainers/0/ports", json!([{"containerPort": 1, "protocol": "TCP"}]))
-            .wants(&["Forbidden spec.ephemeralContainers[0].ports"]),
-    );
-}
-
-#[test]
 fn selectors_of_controllers_are_fixed() {
     for kind in [objects::deployment(), objects::replica_set(), objects::daemon_set()] {
         let old = stored(&kind);
