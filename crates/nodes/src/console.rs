@@ -35,8 +35,7 @@ impl Target {
                 Some(Run { number: self.life.restarts, since: *since, until: None })
             }
             (State::Exited(exit), false) => of_exit(exit),
-            (_, false) => self.life.last.as_deref().and_then(of_exit),
-            (_, true) => self.life.last.as_deref().and_then(of_exit),
+            _ => self.life.last.as_deref().and_then(of_exit),
         }
     }
 

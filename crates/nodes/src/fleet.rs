@@ -261,7 +261,7 @@ impl<R: Runtime> Fleet<R> {
             member.next_status = after(now, STATUS_INTERVAL);
             let patch = json!({ "status": member.plan.status(member.health, now) });
             let (client, name) = (self.client.clone(), name.clone());
-            async move { logged(&name, requests::merge_status(&client, NODES, &name, &patch).await) }
+            async move { logged(&name, &requests::merge_status(&client, NODES, &name, &patch).await) }
         });
         let name = name.clone();
         Some(
@@ -403,12 +403,12 @@ fn lease_request(
                 other => other.map(drop),
             }
         };
-        logged(&name, outcome)
+        logged(&name, &outcome)
     }
 }
 
-fn logged(node: &str, outcome: Result<(), requests::RequestError>) -> bool {
-    if let Err(error) = &outcome {
+fn logged(node: &str, outcome: &Result<(), requests::RequestError>) -> bool {
+    if let Err(error) = outcome {
         tracing::warn!(node.name = node, "a heartbeat failed and is tried again with the next: {error}");
     }
     outcome.is_ok()

@@ -81,7 +81,7 @@ impl<R: Runtime> PodLoop<R> {
             match event {
                 Ok(watcher::Event::Init) => table.list_began(),
                 Ok(watcher::Event::InitApply(pod) | watcher::Event::Apply(pod)) => {
-                    table.pod_changed(&pod, now)
+                    table.pod_changed(&pod, now);
                 }
                 Ok(watcher::Event::InitDone) => table.list_ended(),
                 Ok(watcher::Event::Delete(pod)) => {

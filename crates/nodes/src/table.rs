@@ -166,15 +166,13 @@ impl<R: Runtime> Table<R> {
     ) -> Result<(), String> {
         let mut entry = PodEntry::read(uid, node, object, &mut self.templates)?;
         let host = self.nodes.get(node).ok_or("its node is gone")?;
-        match resume::resume(&entry.pod, &object.status, self.runtime.survival(), now) {
-            Some(life) => {
-                entry.life = life;
-                entry.fail_is_old();
-            }
-            None => {
-                entry.life = self.admit(host, &entry.pod, object, now);
-                resume::conditions(&mut entry.life, &object.status);
-            }
+        let survival = self.runtime.survival();
+        if let Some(life) = resume::resume(&entry.pod, &object.status, survival, now) {
+            entry.life = life;
+            entry.fail_is_old();
+        } else {
+            entry.life = admit(host, &entry.pod, object, now);
+            resume::conditions(&mut entry.life, &object.status);
         }
         entry.refresh(object, &mut self.templates, now)?;
         entry.seen = self.list;
@@ -185,15 +183,6 @@ impl<R: Runtime> Table<R> {
         self.names.insert((entry.pod.namespace.clone(), entry.pod.name.clone()), uid.clone());
         self.pods.insert(uid.clone(), entry);
         Ok(())
-    }
-
-    fn admit(&self, node: &NodeEntry, pod: &Pod, object: &PodObject, now: Timestamp) -> Life {
-        let containers = pod.template.containers.len();
-        let leaving = object.metadata.deletion_timestamp.is_some();
-        match admission::check(&object.spec, &pod.template, &node.place()) {
-            Err(verdict) if !leaving => Life::rejected(containers, verdict, now),
-            _ => Life::new(containers, now),
-        }
     }
 
     /// A Pod's object is no longer there.
@@ -326,5 +315,15 @@ impl<R: Runtime> Table<R> {
             self.pod_gone(&uid);
         }
         self.nodes.remove(name);
+    }
+}
+
+/// The life of a Pod that nobody took on before: it begins, or it is refused.
+fn admit(node: &NodeEntry, pod: &Pod, object: &PodObject, now: Timestamp) -> Life {
+    let containers = pod.template.containers.len();
+    let leaving = object.metadata.deletion_timestamp.is_some();
+    match admission::check(&object.spec, &pod.template, &node.place()) {
+        Err(verdict) if !leaving => Life::rejected(containers, verdict, now),
+        _ => Life::new(containers, now),
     }
 }

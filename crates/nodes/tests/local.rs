@@ -27,6 +27,7 @@ struct World {
 }
 
 /// A cluster with the local node, or nothing where there can be none.
+#[expect(clippy::print_stdout, reason = "a test that tests nothing must say so")]
 async fn world() -> Option<World> {
     let sandbox = match find_sandbox().await {
         Ok(sandbox) => sandbox,
@@ -79,7 +80,7 @@ impl World {
             good
         };
         let waiting = await_condition(self.pods(), name, condition);
-        let outcome = tokio::time::timeout(Duration::from_secs(60), waiting).await;
+        let outcome = tokio::time::timeout(Duration::from_mins(1), waiting).await;
         let seen = seen.lock().expect("not poisoned").clone();
         assert!(matches!(outcome, Ok(Ok(_))), "pod {name} never became as wanted: {seen:#}");
         seen
@@ -89,12 +90,13 @@ impl World {
     async fn hears(&self, name: &str, line: &str) {
         let follow = LogParams { follow: true, ..LogParams::default() };
         let mut lines = self.pods().log_stream(name, &follow).await.expect("a stream").lines();
-        while let Some(heard) = lines.next().await {
-            if heard.expect("text") == line {
+        loop {
+            let heard = lines.next().await;
+            assert!(heard.is_some(), "the container of {name} ended without saying {line:?}");
+            if heard.is_some_and(|heard| heard.expect("text") == line) {
                 return;
             }
         }
-        panic!("container of {name} ended without saying {line:?}");
     }
 
     async fn phase(&self, name: &str, phase: &str) -> Value {
@@ -116,7 +118,7 @@ fn shell(line: &str) -> Value {
     json!({ "name": "main", "image": "none", "command": ["/bin/sh", "-c", line] })
 }
 
-fn never(container: Value) -> Value {
+fn never(container: &Value) -> Value {
     json!({ "restartPolicy": "Never", "containers": [container] })
 }
 
@@ -135,12 +137,12 @@ fn processes(marker: &str) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_run_log_and_exit() {
     let Some(world) = world().await else { return };
-    world.create("good", never(shell("echo hello; echo oops >&2; echo done > /dev/termination-log"))).await;
-    world.create("bad", never(shell("exit 7"))).await;
+    world.create("good", never(&shell("echo hello; echo oops >&2; echo done > /dev/termination-log"))).await;
+    world.create("bad", never(&shell("exit 7"))).await;
     world
-        .create("missing", never(json!({ "name": "main", "image": "x", "command": ["/no/such/program"] })))
+        .create("missing", never(&json!({ "name": "main", "image": "x", "command": ["/no/such/program"] })))
         .await;
-    world.create("image", never(json!({ "name": "main", "image": "nginx" }))).await;
+    world.create("image", never(&json!({ "name": "main", "image": "nginx" }))).await;
     let good = world.phase("good", "Succeeded").await;
     assert_eq!(good["status"]["containerStatuses"][0]["state"]["terminated"]["message"], "done\n");
     let log = world.logs("good").await;
@@ -172,7 +174,7 @@ async fn a_sandbox_keeps_the_machine_from_harm() {
     let Some(world) = world().await else { return };
     let line = "hostname; id -u; ls /; touch /usr/x 2>&1; touch /etc/passwd 2>&1; touch /inside && echo own; \
                 cat /proc/self/status | grep CapEff; ls /proc | grep -c '^[0-9]'; ls /root /home 2>&1; env | sort";
-    world.create("box", never(shell(line))).await;
+    world.create("box", never(&shell(line))).await;
     world.phase("box", "Succeeded").await;
     let log = world.logs("box").await;
     assert!(log.starts_with("box\n0\n"), "{log}");
@@ -211,7 +213,7 @@ async fn volumes_and_variables_arrive() {
         { "name": "info", "mountPath": "/info" }, { "name": "scratch", "mountPath": "/scratch", "subPath": "part" },
         { "name": "scratch", "mountPath": "/again", "subPath": "part" },
     ]);
-    let mut spec = never(container);
+    let mut spec = never(&container);
     spec["volumes"] = json!([
         { "name": "config", "configMap": { "name": "cm" } }, { "name": "secret", "secret": { "secretName": "s" } },
         { "name": "scratch", "emptyDir": {} },
@@ -224,7 +226,7 @@ async fn volumes_and_variables_arrive() {
     assert!(log.starts_with("value hush <value> a=1 hush full\nlocal\n"), "{log}");
     assert!(log.contains("touch: cannot touch '/config/y': Read-only file system"), "{log}");
     assert!(log.ends_with("data\n"), "{log}");
-    let mut host = never(shell("true"));
+    let mut host = never(&shell("true"));
     host["volumes"] = json!([{ "name": "h", "hostPath": { "path": "/etc" } }]);
     world.create("host", host).await;
     let refused = world
@@ -244,7 +246,7 @@ async fn deletion_asks_first_and_kills_then_and_nothing_is_left() {
     world
         .create(
             "polite",
-            never(shell(
+            never(&shell(
                 "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done # polite-marker",
             )),
         )
@@ -252,7 +254,7 @@ async fn deletion_asks_first_and_kills_then_and_nothing_is_left() {
     world
         .create(
             "stubborn",
-            never(shell("trap '' TERM; echo ready; while :; do sleep 0.05; done # stubborn-marker")),
+            never(&shell("trap '' TERM; echo ready; while :; do sleep 0.05; done # stubborn-marker")),
         )
         .await;
     world.phase("polite", "Running").await;
@@ -272,7 +274,7 @@ async fn deletion_asks_first_and_kills_then_and_nothing_is_left() {
     world.until("stubborn", Value::is_null).await;
     assert!(before.elapsed() >= Duration::from_secs(2), "it had its grace");
     assert_eq!(processes("stubborn-marker"), [""; 0]);
-    world.create("left", never(shell("sleep 1000 & sleep 1000 # left-marker"))).await;
+    world.create("left", never(&shell("sleep 1000 & sleep 1000 # left-marker"))).await;
     world.phase("left", "Running").await;
     assert!(!processes("left-marker").is_empty());
     world.end().await;
@@ -282,7 +284,7 @@ async fn deletion_asks_first_and_kills_then_and_nothing_is_left() {
 #[tokio::test(flavor = "multi_thread")]
 async fn crashes_are_restarted_and_the_log_before_is_kept() {
     let Some(world) = world().await else { return };
-    let mut spec = never(shell("echo run; exit 3"));
+    let mut spec = never(&shell("echo run; exit 3"));
     spec["restartPolicy"] = json!("Always");
     world.create("loop", spec).await;
     let pod = world
@@ -307,7 +309,7 @@ async fn probes_decide_about_readiness_and_life() {
     container["readinessProbe"] = probe("/ready");
     container["livenessProbe"] = probe("/alive");
     container["livenessProbe"]["initialDelaySeconds"] = json!(1);
-    let mut spec = never(container);
+    let mut spec = never(&container);
     spec["restartPolicy"] = json!("Always");
     world.create("probed", spec).await;
     world.phase("probed", "Running").await;
@@ -333,7 +335,7 @@ async fn exec(world: &World, pod: &str, command: &[&str]) -> (String, Option<Str
 #[tokio::test(flavor = "multi_thread")]
 async fn exec_enters_the_sandbox_with_a_real_terminal() {
     let Some(world) = world().await else { return };
-    world.create("host", never(shell("export INNER=1; echo $$$$ > /pid; sleep 1000"))).await;
+    world.create("host", never(&shell("export INNER=1; echo $$$$ > /pid; sleep 1000"))).await;
     world.phase("host", "Running").await;
     let (output, status) =
         exec(&world, "host", &["sh", "-c", "cat /pid; hostname; grep CapEff /proc/self/status; exit 4"])
@@ -364,7 +366,7 @@ async fn attaching_and_forwarding_reach_the_process() {
     let mut container = shell("while read line; do echo got $line; done");
     container["stdin"] = json!(true);
     container["stdinOnce"] = json!(true);
-    world.create("cat", never(container)).await;
+    world.create("cat", never(&container)).await;
     world.phase("cat", "Running").await;
     let parameters = AttachParams::default().stdin(true).stderr(false);
     let mut process = world.pods().attach("cat", &parameters).await.expect("attach");
@@ -413,7 +415,7 @@ async fn hooks_run_and_claims_are_directories_under_the_allowed_roots() {
         "preStop": { "exec": { "command": ["sh", "-c", "echo stopping >> /data/log"] } },
     });
     let with = |claim: &str| {
-        let mut spec = never(container.clone());
+        let mut spec = never(&container);
         spec["volumes"] = json!([{ "name": "data", "persistentVolumeClaim": { "claimName": claim } }]);
         spec
     };

@@ -12,13 +12,12 @@ pub(crate) fn expand(text: &str, variables: &[(String, String)]) -> String {
             result.push('$');
             rest = after;
         } else if let Some((name, after)) = rest.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
-            match variables.iter().find(|(known, _)| known == name) {
-                Some((_, value)) => result.push_str(value),
-                None => {
-                    result.push_str("$(");
-                    result.push_str(name);
-                    result.push(')');
-                }
+            if let Some((_, value)) = variables.iter().find(|(known, _)| known == name) {
+                result.push_str(value);
+            } else {
+                result.push_str("$(");
+                result.push_str(name);
+                result.push(')');
             }
             rest = after;
         } else {

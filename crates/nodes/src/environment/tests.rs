@@ -14,7 +14,7 @@ fn facts() -> Facts {
     }
 }
 
-fn pod(container: Value) -> Pod {
+fn pod(container: &Value) -> Pod {
     serde_json::from_value(json!({
         "metadata": { "name": "p", "namespace": "ns", "uid": "u", "labels": { "app": "x", "b": "1" } },
         "spec": { "nodeName": "n", "serviceAccountName": "sa", "containers": [container] },
@@ -22,15 +22,15 @@ fn pod(container: Value) -> Pod {
     .unwrap()
 }
 
-fn variables_of(env: Value) -> Result<Variables, SourceError> {
-    let pod = pod(json!({ "name": "c", "env": env, "resources": {
+fn variables_of(env: &Value) -> Result<Variables, SourceError> {
+    let pod = pod(&json!({ "name": "c", "env": env, "resources": {
         "limits": { "cpu": "1500m" }, "requests": { "memory": "1000Mi" } } }));
     let sources = Sources::of(&[("cm", &[("a", "1"), ("b", "2")])], &[("s", &[("password", "hush")])]);
     variables(&pod, &pod.spec.as_ref().unwrap().containers[0], &facts(), &sources)
 }
 
-fn value_of(source: Value) -> Result<String, String> {
-    variables_of(json!([{ "name": "X", "valueFrom": source }]))
+fn value_of(source: &Value) -> Result<String, String> {
+    variables_of(&json!([{ "name": "X", "valueFrom": source }]))
         .map(|variables| variables.first().map_or("none".to_owned(), |(_, value)| value.clone()))
         .map_err(|error| error.to_string())
 }
@@ -73,7 +73,7 @@ fn the_downward_api_is_answered() {
         (json!({"secretKeyRef": {"name": "s", "key": "other", "optional": true}}), "none"),
     ];
     for (source, want) in rows {
-        assert_eq!(value_of(source.clone()).as_deref(), Ok(want), "{source}");
+        assert_eq!(value_of(&source).as_deref(), Ok(want), "{source}");
     }
 }
 
@@ -86,14 +86,14 @@ fn what_is_missing_is_named() {
         (json!({"resourceFieldRef": {"resource": "cpu"}}), "cpu"),
     ];
     for (source, want) in rows {
-        let error = value_of(source.clone()).unwrap_err();
+        let error = value_of(&source).unwrap_err();
         assert!(error.contains(want) && error.contains("variable X"), "{error}");
     }
 }
 
 #[test]
 fn later_definitions_win_and_whole_maps_can_be_taken() {
-    let pod = pod(json!({ "name": "c",
+    let pod = pod(&json!({ "name": "c",
         "envFrom": [{ "prefix": "P_", "configMapRef": { "name": "cm" } }, { "secretRef": { "name": "no", "optional": true } }],
         "env": [{ "name": "P_a", "value": "own" }, { "name": "Z", "value": "$(P_a)-$(P_b)" }] }));
     let sources = Sources::of(&[("cm", &[("a", "1"), ("b", "2")])], &[]);

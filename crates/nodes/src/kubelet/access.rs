@@ -38,13 +38,18 @@ impl Caller {
     }
 }
 
+/// Who asks for which verb on which subresource.
+type Question = (Caller, &'static str, &'static str);
+/// Whether it is allowed, and until when that is believed.
+type Answer = (bool, Timestamp);
+
 /// Asks the API server.
 pub(crate) struct Access {
     client: Client,
     clock: Clock,
     /// Without a client CA nobody is let in, not even with a good token.
     trusted: bool,
-    answers: Mutex<HashMap<(Caller, &'static str, &'static str), (bool, Timestamp)>>,
+    answers: Mutex<HashMap<Question, Answer>>,
 }
 
 impl Access {
@@ -75,22 +80,25 @@ impl Access {
         let now = self.clock.now();
         let known =
             self.answers.lock().get(&key).filter(|(_, until)| *until > now).map(|(allowed, _)| *allowed);
-        let allowed = match known {
-            Some(allowed) => allowed,
-            None => {
-                let allowed = self.ask(caller, verb, subresource).await?;
-                let mut answers = self.answers.lock();
-                if answers.len() >= MOST_ANSWERS {
-                    answers.clear();
-                }
-                answers.insert(key, (allowed, after(now, BELIEF)));
-                allowed
-            }
+        let allowed = if let Some(allowed) = known {
+            allowed
+        } else {
+            let allowed = self.ask(caller, verb, subresource).await?;
+            self.remember(key, (allowed, after(now, BELIEF)));
+            allowed
         };
         if allowed {
             return Ok(());
         }
         Err(format!("user {:?} may not {verb} nodes/{subresource}", caller.user))
+    }
+
+    fn remember(&self, question: Question, answer: Answer) {
+        let mut answers = self.answers.lock();
+        if answers.len() >= MOST_ANSWERS {
+            answers.clear();
+        }
+        answers.insert(question, answer);
     }
 
     async fn ask(&self, caller: &Caller, verb: &str, subresource: &str) -> Result<bool, String> {

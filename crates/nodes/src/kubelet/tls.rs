@@ -173,15 +173,4 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_client_ca_must_hold_certificates() {
-        let made = rcgen::generate_simple_self_signed(vec!["ca".into()]).unwrap();
-        assert_eq!(roots(&made.cert.pem()).unwrap().len(), 1);
-        for bad in ["", "hello", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
-            assert!(matches!(roots(bad), Err(ListenError::ClientCa(_))), "{bad:?}");
-        }
-    }
-}
+mod tests;

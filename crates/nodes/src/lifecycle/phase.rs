@@ -5,6 +5,10 @@ use crate::pod::{Pod, Role};
 
 /// What the containers add up to.
 #[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says that some container is so; they go together in any way"
+)]
 struct Tally {
     init_pending: bool,
     init_failed: bool,
@@ -59,7 +63,7 @@ fn tally(pod: &Pod, life: &Life) -> Tally {
                 }
                 _ => tally.init_pending = true,
             },
-            Role::Sidecar => tally.sidecar_pending |= !begun && !(is_running && own.up),
+            Role::Sidecar => tally.sidecar_pending |= !(begun || is_running && own.up),
             Role::Main => match own.latest_exit() {
                 _ if is_running => {}
                 Some(exit) => {

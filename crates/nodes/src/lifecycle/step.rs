@@ -14,9 +14,9 @@ pub(crate) fn step(pod: &Pod, life: &mut Life, now: Timestamp) -> Step {
         let mut stepper = Stepper { pod, life, now, step: &mut step };
         stepper.decide_end();
         if stepper.life.end.is_some() {
-            stepper.stop_all()
+            stepper.stop_all();
         } else {
-            stepper.carry_on()
+            stepper.carry_on();
         }
         life.phase = phase::of(pod, life);
     }

@@ -116,14 +116,24 @@ fn one(restart_policy: &str) -> Value {
 /// Spec, annotations, and what is shown at which second.
 type Row<'a> = (&'a str, Value, &'a [(&'a str, &'a str)], &'a [(i64, &'a str)]);
 
+fn check(rows: &[Row<'_>]) {
+    for (name, spec, annotations, moments) in rows {
+        let mut story = Story::new(spec.clone(), annotations);
+        for (second, want) in *moments {
+            assert_eq!(story.until(*second).line(), *want, "{name}, second {second}");
+        }
+    }
+}
+
+fn init_and_sidecar(policy: &str) -> Value {
+    json!({ "restartPolicy": policy, "containers": [{ "name": "c" }], "initContainers": [
+        { "name": "i" }, { "name": "s", "restartPolicy": "Always" },
+    ] })
+}
+
 #[test]
-fn lives_of_pods() {
-    let init_and_sidecar = |policy: &str| {
-        json!({ "restartPolicy": policy, "containers": [{ "name": "c" }], "initContainers": [
-            { "name": "i" }, { "name": "s", "restartPolicy": "Always" },
-        ] })
-    };
-    let rows: [Row<'_>; 15] = [
+fn plain_lives() {
+    check(&[
         (
             "runs until deleted",
             one("Always"),
@@ -164,6 +174,18 @@ fn lives_of_pods() {
             &[(5, "Running | c=running/0"), (6, "Running | c=running/0*")],
         ),
         (
+            "an unreadable annotation is said where people look",
+            one("Always"),
+            &[("run-time", "soon")],
+            &[(0, "Pending | c=CreateContainerConfigError/0")],
+        ),
+    ]);
+}
+
+#[test]
+fn restarts_and_back_off() {
+    check(&[
+        (
             "back-off doubles to five minutes",
             one("Always"),
             &[("crash-after", "1s")],
@@ -202,6 +224,12 @@ fn lives_of_pods() {
             &[("run-time", "1s")],
             &[(2, "Succeeded | c=Completed:0/0")],
         ),
+    ]);
+}
+
+#[test]
+fn init_containers_and_sidecars() {
+    check(&[
         (
             "init first, then sidecar, then main",
             init_and_sidecar("Always"),
@@ -244,25 +272,16 @@ fn lives_of_pods() {
             &[("s.crash-after", "1s")],
             &[(5, "Running | i=Completed:0/0* s=CrashLoopBackOff/1 c=running/0*")],
         ),
-        (
-            "an unreadable annotation is said where people look",
-            one("Always"),
-            &[("run-time", "soon")],
-            &[(0, "Pending | c=CreateContainerConfigError/0")],
-        ),
-    ];
-    for (name, spec, annotations, moments) in rows {
-        let mut story = Story::new(spec, annotations);
-        for (second, want) in moments {
-            assert_eq!(story.until(*second).line(), *want, "{name}, second {second}");
-        }
-    }
+    ]);
 }
+
+/// Name, annotations, grace, the second of the end, and what is shown then.
+type DeletionRow<'a> = (&'a str, &'a [(&'a str, &'a str)], u64, i64, &'a str);
 
 #[test]
 fn deletion_stops_and_then_removes() {
     let grace = |seconds| Some(Deletion { grace: std::time::Duration::from_secs(seconds) });
-    let rows: [(&str, &[(&str, &str)], u64, i64, &str); 4] = [
+    let rows: [DeletionRow<'_>; 4] = [
         ("ends when asked", &[], 30, 10, "Failed | c=Error:143/0"),
         ("takes its time", &[("stop-delay", "5s")], 30, 15, "Failed | c=Error:143/0"),
         ("is killed at the deadline", &[("stop-delay", "1h")], 30, 40, "Failed | c=Error:137/0"),
@@ -294,7 +313,7 @@ fn deletion_stops_and_then_removes() {
 #[test]
 fn a_second_deletion_can_only_shorten_the_grace() {
     let mut story = Story::new(one("Always"), &[("stop-delay", "1h")]);
-    story.until(10).pod.deletion = Some(Deletion { grace: std::time::Duration::from_secs(600) });
+    story.until(10).pod.deletion = Some(Deletion { grace: std::time::Duration::from_mins(10) });
     story.until(20).pod.deletion = Some(Deletion { grace: std::time::Duration::from_secs(5) });
     story.until(24);
     assert!(!story.removed);

@@ -120,13 +120,11 @@ async fn supervise(
 }
 
 async fn wait_or_kill(child: &mut Child) -> io::Result<std::process::ExitStatus> {
-    match tokio::time::timeout(Duration::from_secs(5), child.wait()).await {
-        Ok(status) => status,
-        Err(_) => {
-            child.start_kill()?;
-            child.wait().await
-        }
+    if let Ok(status) = tokio::time::timeout(Duration::from_secs(5), child.wait()).await {
+        return status;
     }
+    child.start_kill()?;
+    child.wait().await
 }
 
 /// Waits until somebody wants the container stopped, asks it to end, and kills it at the deadline. Returns after the

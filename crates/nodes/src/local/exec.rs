@@ -127,16 +127,13 @@ impl Entrance {
             out.extend(err);
             child.wait().await.map(|status| (process::exit_code(status), out))
         };
-        match tokio::time::timeout(patience, work).await {
-            Ok(outcome) => {
-                let (code, bytes) = outcome?;
-                Ok(Said { code, text: String::from_utf8_lossy(&bytes).trim().to_owned() })
-            }
-            Err(_) => {
-                process::kill_group(number);
-                Err(io::Error::new(io::ErrorKind::TimedOut, format!("command timed out after {patience:?}")))
-            }
-        }
+        let Ok(outcome) = tokio::time::timeout(patience, work).await else {
+            process::kill_group(number);
+            let message = format!("command timed out after {patience:?}");
+            return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+        };
+        let (code, bytes) = outcome?;
+        Ok(Said { code, text: String::from_utf8_lossy(&bytes).trim().to_owned() })
     }
 }
 

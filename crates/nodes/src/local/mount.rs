@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    fn container(mounts: serde_json::Value) -> Container {
+    fn container(mounts: &serde_json::Value) -> Container {
         serde_json::from_value(json!({ "name": "c", "volumeMounts": mounts })).unwrap()
     }
 
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn mounts_come_outer_first_and_what_is_ours_is_read_only() {
-        let container = container(json!([
+        let container = container(&json!([
             { "name": "config", "mountPath": "/a/b" },
             { "name": "data", "mountPath": "/a", "subPathExpr": "x/$(N)" },
         ]));
@@ -94,10 +94,10 @@ mod tests {
     #[test]
     fn a_sub_path_stays_inside_its_volume() {
         for path in ["../x", "/etc", "a/../../b"] {
-            let container = container(json!([{ "name": "data", "mountPath": "/a", "subPath": path }]));
+            let container = container(&json!([{ "name": "data", "mountPath": "/a", "subPath": path }]));
             assert!(mounts(&container, &volumes(), &Variables::new()).is_err(), "{path}");
         }
-        let unknown = container(json!([{ "name": "none", "mountPath": "/a" }]));
+        let unknown = container(&json!([{ "name": "none", "mountPath": "/a" }]));
         assert!(mounts(&unknown, &volumes(), &Variables::new()).is_err());
     }
 }

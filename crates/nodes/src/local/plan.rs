@@ -82,18 +82,22 @@ mod tests {
 
     use super::*;
 
-    fn plan_of(pod: Value, container: Value) -> Result<Plan, Problem> {
-        let mut spec = pod;
+    fn read(spec: Value) -> PodSpec {
+        serde_json::from_value(spec).expect("a spec")
+    }
+
+    fn plan_of(pod: &Value, container: &Value) -> Result<Plan, Problem> {
+        let mut spec = pod.clone();
         spec["containers"] = json!([container]);
-        let spec: PodSpec = serde_json::from_value(spec).unwrap();
+        let spec = read(spec);
         plan(&spec, &spec.containers[0], &vec![("N".into(), "7".into())])
     }
 
     #[test]
     fn commands_are_expanded_and_users_inherited() {
         let got = plan_of(
-            json!({ "securityContext": { "runAsUser": 1000, "runAsGroup": 100 } }),
-            json!({ "name": "c", "command": ["echo", "$(N)"], "args": ["$$(N)"], "securityContext": { "runAsUser": 5 } }),
+            &json!({ "securityContext": { "runAsUser": 1000, "runAsGroup": 100 } }),
+            &json!({ "name": "c", "command": ["echo", "$(N)"], "args": ["$$(N)"], "securityContext": { "runAsUser": 5 } }),
         )
         .unwrap();
         assert_eq!(got.command, ["echo", "7", "$(N)"]);
@@ -114,7 +118,7 @@ mod tests {
             ),
         ];
         for (container, want) in rows {
-            let problem = plan_of(json!({}), container).unwrap_err();
+            let problem = plan_of(&json!({}), &container).unwrap_err();
             assert_eq!(problem.reason, "CreateContainerConfigError");
             assert!(problem.message.contains(want), "{problem}");
         }

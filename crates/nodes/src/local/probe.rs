@@ -73,10 +73,10 @@ pub(super) async fn watch(
 ) {
     let report = |report| inner.report(&pod.uid, position, report);
     let prober = Prober { container, entrance };
-    if let Some(probe) = &container.startup_probe {
-        if !prober.until_decided(probe).await {
-            return report(Report::Unhealthy);
-        }
+    if let Some(probe) = &container.startup_probe
+        && !prober.until_decided(probe).await
+    {
+        return report(Report::Unhealthy);
     }
     report(Report::Up);
     let readiness = async {
@@ -88,7 +88,7 @@ pub(super) async fn watch(
         prober
             .follow(probe, |alive| {
                 if !alive {
-                    report(Report::Unhealthy)
+                    report(Report::Unhealthy);
                 }
             })
             .await;

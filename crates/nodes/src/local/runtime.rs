@@ -33,6 +33,9 @@ const ATTACH_BACKLOG: usize = 256;
 #[derive(Clone)]
 pub(super) struct LocalRuntime(pub(super) Arc<Inner>);
 
+type Reports = HashMap<Arc<str>, Vec<(usize, Report)>>;
+type Controls = HashMap<(Arc<str>, usize), Arc<Control>>;
+
 /// What the tasks of all containers share.
 pub(super) struct Inner {
     pub(super) client: Client,
@@ -43,9 +46,9 @@ pub(super) struct Inner {
     tasks: TaskTracker,
     bell: Arc<Notify>,
     /// What containers reported and nobody has looked at yet, by uid of the Pod.
-    reports: Mutex<HashMap<Arc<str>, Vec<(usize, Report)>>>,
+    reports: Mutex<Reports>,
     /// The newest run of each container, by uid of the Pod and position.
-    controls: Mutex<HashMap<(Arc<str>, usize), Arc<Control>>>,
+    controls: Mutex<Controls>,
 }
 
 /// The reins of one run of a container.

@@ -62,14 +62,15 @@ impl Filling<'_> {
             let path = claim::folder(self.client, self.namespace, &claim.claim_name, self.roots).await?;
             return Ok(Ready { name, path, read_only: claim.read_only == Some(true) });
         }
-        std::fs::create_dir_all(&path).map_err(failed)?;
+        std::fs::create_dir_all(&path).map_err(|error| failed(&error))?;
         if volume.empty_dir.is_some() {
             // Every user of the Pod may write there, as in a real one.
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).map_err(failed)?;
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777))
+                .map_err(|error| failed(&error))?;
             return Ok(Ready { name, path, read_only: false });
         }
         let entries = self.entries(volume).await?;
-        files::write_all(&path, &entries).map_err(failed)?;
+        files::write_all(&path, &entries).map_err(|error| failed(&error))?;
         Ok(Ready { name, path, read_only: true })
     }
 
@@ -125,7 +126,7 @@ impl Filling<'_> {
     }
 }
 
-fn failed(error: io::Error) -> Problem {
+fn failed(error: &io::Error) -> Problem {
     Problem::create(error.to_string())
 }
 

@@ -279,6 +279,7 @@ mod tests {
 
     #[test]
     fn who_is_restarted_depends_on_role_policy_and_exit_code() {
+        use RestartPolicy::{Always, Never, OnFailure};
         let container = |role, restart_policy| Container {
             name: "c".into(),
             image: "".into(),
@@ -290,7 +291,6 @@ mod tests {
             startup_delay: None,
             behaviour: Behaviour::default(),
         };
-        use RestartPolicy::{Always, Never, OnFailure};
         let rows = [
             (Role::Main, Always, None, 0, true),
             (Role::Main, OnFailure, None, 0, false),

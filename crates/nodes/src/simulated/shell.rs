@@ -4,7 +4,7 @@
 
 mod words;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt::Write, time::Duration};
 
 use crate::duration;
 
@@ -85,7 +85,7 @@ impl Shell {
             "sh" | "bash" | "ash" => self.shell(arguments),
             tool if self.tools.contains_key(tool) => Outcome::print(self.tools[tool].clone()),
             _ => {
-                let tools: String = self.tools.keys().map(|tool| format!(", {tool}")).collect();
+                let tools = self.tools.keys().fold(String::new(), |list, tool| list + ", " + tool);
                 Outcome::fail(
                     127,
                     format!("{name}: not found: a simulated container has only {HELP}{tools}\n"),
@@ -156,7 +156,7 @@ impl Shell {
     }
 
     fn environment(&self) -> String {
-        self.variables.iter().map(|(name, value)| format!("{name}={value}\n")).collect()
+        self.variables.iter().fold(String::new(), |text, (name, value)| text + name + "=" + value + "\n")
     }
 
     fn printenv(&self, arguments: &[String]) -> Outcome {
@@ -173,12 +173,12 @@ impl Shell {
         }
         let mut outcome = Outcome::default();
         for path in arguments {
-            match self.files.get(path) {
-                Some(content) => outcome.stdout.push_str(content),
-                None => {
-                    outcome.code = 1;
-                    outcome.stderr.push_str(&format!("cat: {path}: No such file or directory\n"));
-                }
+            if let Some(content) = self.files.get(path) {
+                outcome.stdout.push_str(content);
+            } else {
+                outcome.code = 1;
+                // Writing to a string cannot fail.
+                let _ = writeln!(outcome.stderr, "cat: {path}: No such file or directory");
             }
         }
         outcome
@@ -200,7 +200,7 @@ impl Shell {
         if names.is_empty() {
             return Outcome::fail(2, format!("ls: cannot access '{path}': No such file or directory\n"));
         }
-        Outcome::print(names.iter().map(|name| format!("{name}\n")).collect::<String>())
+        Outcome::print(names.join("\n") + "\n")
     }
 }
 

@@ -15,6 +15,10 @@ const FAIL_NOW: &str = "sim.maar.io/fail-now";
 
 /// See the module.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what is to be written and what is being written are independent"
+)]
 pub(crate) struct PodEntry {
     pub(crate) pod: Pod,
     pub(crate) life: Life,

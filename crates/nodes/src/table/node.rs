@@ -185,7 +185,8 @@ impl Addresses {
 
     fn number(&self, ip: IpAddr) -> Option<u8> {
         let IpAddr::V4(ip) = ip else { return None };
-        let ([a, b, c, _], [x, y, z, number]) = (self.network.octets(), ip.octets());
-        ([a, b, c] == [x, y, z]).then_some(number)
+        let [network @ .., _] = self.network.octets();
+        let [theirs @ .., number] = ip.octets();
+        (network == theirs).then_some(number)
     }
 }

@@ -3,6 +3,10 @@ use serde_json::json;
 use super::*;
 use crate::pod::PodObject;
 
+fn template_of(pod: &PodObject) -> Template {
+    Template::read(pod).expect("a pod")
+}
+
 fn list(amounts: &[(&str, &str)]) -> ResourceList {
     amounts.iter().map(|(name, text)| (*name, Quantity::parse(text).unwrap())).collect()
 }
@@ -19,15 +23,15 @@ fn verdict_of(
         BTreeMap::from([("kind".to_owned(), "a100".to_owned()), ("size".to_owned(), "8".to_owned())]);
     let allocatable = list(&[("cpu", "4"), ("memory", "8Gi"), ("pods", "10"), ("nvidia.com/gpu", "8")]);
     let place = Place { name: "n1", labels: &labels, taints, allocatable: &allocatable, used, pods };
-    check(&pod.spec, &Template::read(&pod).unwrap(), &place)
+    check(&pod.spec, &template_of(&pod), &place)
         .map_err(|verdict| (verdict.reason.into(), verdict.message.into()))
 }
 
-fn requesting(requests: Value) -> Value {
+fn requesting(requests: &Value) -> Value {
     json!({ "containers": [{ "resources": { "requests": requests } }] })
 }
 
-fn with_affinity(expression: Value) -> Value {
+fn with_affinity(expression: &Value) -> Value {
     json!({ "affinity": { "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": {
         "nodeSelectorTerms": [{ "matchExpressions": [expression] }],
     } } }, "containers": [{}] })
@@ -36,19 +40,19 @@ fn with_affinity(expression: Value) -> Value {
 #[test]
 fn what_does_not_fit_is_refused_with_the_reason_of_the_kubelet() {
     let rows = [
-        (requesting(json!({"cpu": "2"})), None),
-        (requesting(json!({"cpu": "2001m"})), Some("OutOfcpu")),
-        (requesting(json!({"memory": "7Gi"})), Some("OutOfmemory")),
-        (requesting(json!({"nvidia.com/gpu": 1})), Some("OutOfnvidia.com/gpu")),
-        (requesting(json!({"example.com/unknown": 1})), None),
-        (requesting(json!({})), None),
+        (requesting(&json!({"cpu": "2"})), None),
+        (requesting(&json!({"cpu": "2001m"})), Some("OutOfcpu")),
+        (requesting(&json!({"memory": "7Gi"})), Some("OutOfmemory")),
+        (requesting(&json!({"nvidia.com/gpu": 1})), Some("OutOfnvidia.com/gpu")),
+        (requesting(&json!({"example.com/unknown": 1})), None),
+        (requesting(&json!({})), None),
     ];
     let used = list(&[("cpu", "2"), ("memory", "2Gi"), ("nvidia.com/gpu", "8")]);
     for (spec, want) in rows {
         let got = verdict_of(spec.clone(), &used, 1, &[]).err().map(|(reason, _)| reason);
         assert_eq!(got.as_deref(), want, "{spec}");
     }
-    let (_, message) = verdict_of(requesting(json!({"cpu": "3"})), &used, 1, &[]).unwrap_err();
+    let (_, message) = verdict_of(requesting(&json!({"cpu": "3"})), &used, 1, &[]).unwrap_err();
     let want = "Pod was rejected: Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000";
     assert_eq!(message, want);
 }
@@ -56,14 +60,14 @@ fn what_does_not_fit_is_refused_with_the_reason_of_the_kubelet() {
 #[test]
 fn the_number_of_pods_is_limited() {
     let nothing = ResourceList::new();
-    assert!(verdict_of(requesting(json!({})), &nothing, 9, &[]).is_ok());
-    assert_eq!(verdict_of(requesting(json!({})), &nothing, 10, &[]).unwrap_err().0, "OutOfpods");
+    assert!(verdict_of(requesting(&json!({})), &nothing, 9, &[]).is_ok());
+    assert_eq!(verdict_of(requesting(&json!({})), &nothing, 10, &[]).unwrap_err().0, "OutOfpods");
 }
 
 #[test]
 fn selectors_and_affinity_are_honoured() {
     let expression = |key: &str, operator: &str, values: &[&str]| {
-        with_affinity(json!({ "key": key, "operator": operator, "values": values }))
+        with_affinity(&json!({ "key": key, "operator": operator, "values": values }))
     };
     let rows = [
         (json!({"nodeSelector": {"kind": "a100"}, "containers": [{}]}), true),
@@ -74,8 +78,8 @@ fn selectors_and_affinity_are_honoured() {
         (expression("size", "Gt", &["7"]), true),
         (expression("size", "Lt", &["8"]), false),
         (expression("kind", "Gt", &["7"]), false),
-        (with_affinity(json!({"key": "kind", "operator": "Exists"})), true),
-        (with_affinity(json!({"key": "kind", "operator": "DoesNotExist"})), false),
+        (with_affinity(&json!({"key": "kind", "operator": "Exists"})), true),
+        (with_affinity(&json!({"key": "kind", "operator": "DoesNotExist"})), false),
         (
             json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
             {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}}},

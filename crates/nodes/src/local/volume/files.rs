@@ -64,7 +64,7 @@ impl<'a> Selection<'a> {
         for item in items {
             match data.get(&item.key) {
                 Some(content) => {
-                    entries.push(Entry::new(&item.path, content.clone(), item.mode.or(self.mode)))
+                    entries.push(Entry::new(&item.path, content.clone(), item.mode.or(self.mode)));
                 }
                 None if self.optional => {}
                 None => return Err(Problem::config(format!("{kind} {name:?} has no key {:?}", item.key))),

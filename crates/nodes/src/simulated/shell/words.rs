@@ -33,7 +33,6 @@ pub(crate) fn split(line: &str) -> Vec<(Condition, Vec<Word>)> {
         match (splitter.quote, letter) {
             (Some(quote), _) if letter == quote => splitter.quote = None,
             (Some('"') | None, '\\') => splitter.push(letters.next().unwrap_or('\\')),
-            (Some(_), _) => splitter.push(letter),
             (None, '\'' | '"') => splitter.open(letter),
             (None, ' ' | '\t') => splitter.end_word(),
             (None, ';' | '\n') => splitter.end_command(&mut commands, Condition::Always),
@@ -45,7 +44,7 @@ pub(crate) fn split(line: &str) -> Vec<(Condition, Vec<Word>)> {
                 letters.next();
                 splitter.end_command(&mut commands, Condition::OnFailure);
             }
-            (None, _) => splitter.push(letter),
+            _ => splitter.push(letter),
         }
     }
     splitter.end_command(&mut commands, Condition::Always);
