@@ -107,12 +107,16 @@ async fn set_finalizers<K: Object>(
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::api::DeleteParams;
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::{apply::Writer, error::chain, fake::Fake};
+    use crate::{
+        apply::Writer,
+        error::chain,
+        test_cluster::{cluster, wired},
+    };
 
-    const PATH: &str = "/api/v1/namespaces/a/configmaps/m";
     const FINALIZER: &str = "maar.io/test";
 
     #[derive(Debug, thiserror::Error)]
@@ -126,18 +130,17 @@ mod tests {
     }
 
     struct Story {
-        fake: Fake,
         api: Api<ConfigMap>,
         steps: Mutex<Vec<&'static str>>,
     }
 
     impl Story {
         async fn new() -> Self {
-            let fake = Fake::default();
-            let api: Api<ConfigMap> = Api::namespaced(fake.client().0, "a");
-            let map = json!({ "metadata": { "name": "m", "namespace": "a", "finalizers": ["other.io/x"] } });
+            let api: Api<ConfigMap> = Api::default_namespaced(wired(&cluster().await).0);
+            let map =
+                json!({ "metadata": { "name": "m", "namespace": "default", "finalizers": ["other.io/x"] } });
             Writer::new("t").ensure(&api, &serde_json::from_value(map).unwrap()).await.unwrap();
-            Self { fake, api, steps: Mutex::default() }
+            Self { api, steps: Mutex::default() }
         }
 
         async fn read(&self) -> Arc<ConfigMap> {
@@ -163,7 +166,7 @@ mod tests {
         let story = Story::new().await;
         story.reconcile(story.read().await, true).await.unwrap();
         assert_eq!(story.read().await.finalizers(), ["other.io/x", FINALIZER]);
-        story.fake.mark_deleted(PATH);
+        story.api.delete("m", &DeleteParams::default()).await.unwrap();
         let error = story.reconcile(story.read().await, false).await.unwrap_err();
         assert_eq!(
             (chain(&error).as_str(), error.category()),
@@ -181,7 +184,8 @@ mod tests {
     async fn a_stale_read_changes_nothing() {
         let story = Story::new().await;
         let stale = story.read().await;
-        story.fake.touch(PATH);
+        let touch = json!({ "data": { "by": "somebody else" } });
+        story.api.patch("m", &PatchParams::default(), &Patch::Merge(&touch)).await.unwrap();
         let error = story.reconcile(stale, true).await.unwrap_err();
         assert_eq!(error.category(), Category::Conflict);
         assert!(story.steps.lock().is_empty());

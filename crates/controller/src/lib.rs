@@ -26,7 +26,7 @@ pub mod telemetry;
 pub mod watch;
 
 #[cfg(test)]
-mod fake;
+mod test_cluster;
 
 pub use environment::Environment;
 pub use error::{Categorized, Category, Error};

@@ -1,12 +1,13 @@
-//! Elections over a fake server, with paused time.
+//! Elections on the embedded cluster, with paused time.
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
 use kube::{
     Api, Client,
     api::{Patch, PatchParams},
 };
-use serde_json::json;
-use tokio::{task::JoinHandle, time::advance};
+use maar_embedded::Cluster;
+use serde_json::{Value, json};
+use tokio::{task::JoinHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
@@ -14,10 +15,8 @@ use crate::{
     Environment,
     apply::Writer,
     error::{Categorized, Category},
-    fake::{Fake, Network, Wire},
+    test_cluster::{Network, Wire, cluster, wired},
 };
-
-const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/maar/leases/maar-test";
 
 struct Process {
     client: Client,
@@ -28,10 +27,10 @@ struct Process {
     environment: Environment,
 }
 
-fn process(fake: &Fake, identity: &str) -> Process {
-    let (client, wire) = fake.client();
+fn process(cluster: &Cluster, identity: &str) -> Process {
+    let (client, wire) = wired(cluster);
     let config = ElectorConfig {
-        namespace: "maar".into(),
+        namespace: "default".into(),
         name: "maar-test".into(),
         identity: identity.into(),
         timing: Timing { jitter: 0.0, ..Timing::default() },
@@ -43,34 +42,34 @@ fn process(fake: &Fake, identity: &str) -> Process {
     Process { client, wire, leadership, stop, task, environment }
 }
 
-/// Lets time pass in small steps, so that every task gets its turns in order.
 async fn pass(seconds: u64) {
-    for _ in 0..seconds * 4 {
-        advance(Duration::from_millis(250)).await;
-        settle().await;
-    }
+    sleep(Duration::from_secs(seconds)).await;
 }
 
+/// Long enough for everybody to do what can be done at once.
 async fn settle() {
-    for _ in 0..20 {
-        tokio::task::yield_now().await;
-    }
+    sleep(Duration::from_millis(1)).await;
 }
 
-fn holder(fake: &Fake) -> String {
-    fake.get(LEASE).unwrap()["spec"]["holderIdentity"].as_str().unwrap_or_default().to_owned()
+async fn lease(cluster: &Cluster) -> Value {
+    let leases: Api<Lease> = Api::namespaced(cluster.client(), "default");
+    json!(leases.get("maar-test").await.unwrap())
+}
+
+async fn holder(cluster: &Cluster) -> String {
+    lease(cluster).await["spec"]["holderIdentity"].as_str().unwrap_or_default().to_owned()
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_first_leads_and_the_second_stands_by() {
-    let fake = Fake::default();
-    let first = process(&fake, "a");
+    let cluster = cluster().await;
+    let first = process(&cluster, "a");
     settle().await;
-    let second = process(&fake, "b");
+    let second = process(&cluster, "b");
     pass(60).await;
     assert!(first.leadership.is_leader() && !second.leadership.is_leader());
-    assert_eq!(holder(&fake), "a");
-    let lease = fake.get(LEASE).unwrap();
+    assert_eq!(holder(&cluster).await, "a");
+    let lease = lease(&cluster).await;
     assert_eq!(lease["spec"]["leaseTransitions"], 0);
     assert_eq!(lease["metadata"]["labels"]["app.kubernetes.io/managed-by"], "maar");
     assert!(lease["spec"]["renewTime"].as_str().unwrap() > lease["spec"]["acquireTime"].as_str().unwrap());
@@ -84,17 +83,17 @@ async fn the_first_leads_and_the_second_stands_by() {
 
 #[tokio::test(start_paused = true)]
 async fn stopping_gives_the_lease_back_and_the_next_leads_within_one_retry() {
-    let fake = Fake::default();
-    let first = process(&fake, "a");
+    let cluster = cluster().await;
+    let first = process(&cluster, "a");
     settle().await;
-    let second = process(&fake, "b");
+    let second = process(&cluster, "b");
     pass(5).await;
     let term = first.leadership.guard().unwrap();
     first.stop.cancel();
     settle().await;
     first.task.await.unwrap();
     assert!(term.lost().is_cancelled() && !first.leadership.is_leader());
-    assert_eq!(holder(&fake), "");
+    assert_eq!(holder(&cluster).await, "");
     pass(3).await;
     assert!(second.leadership.is_leader());
     assert_eq!(second.leadership.guard().unwrap().number(), 1);
@@ -102,18 +101,17 @@ async fn stopping_gives_the_lease_back_and_the_next_leads_within_one_retry() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_without_network_stops_before_another_may_begin() {
-    let fake = Fake::default();
-    let first = process(&fake, "a");
+    let cluster = cluster().await;
+    let first = process(&cluster, "a");
     settle().await;
-    let second = process(&fake, "b");
+    let second = process(&cluster, "b");
     pass(4).await;
     let term = first.leadership.guard().unwrap();
     first.wire.set(Network::Hanging);
     let mut stopped_after = None;
     let mut taken_after = None;
     for quarter in 0..120u32 {
-        advance(Duration::from_millis(250)).await;
-        settle().await;
+        sleep(Duration::from_millis(250)).await;
         assert!(!(first.leadership.is_leader() && second.leadership.is_leader()), "two leaders");
         if term.lost().is_cancelled() {
             stopped_after.get_or_insert(quarter);
@@ -134,8 +132,8 @@ async fn a_leader_without_network_stops_before_another_may_begin() {
 
 #[tokio::test(start_paused = true)]
 async fn lost_answers_do_not_lose_the_lease_for_ever() {
-    let fake = Fake::default();
-    let only = process(&fake, "a");
+    let cluster = cluster().await;
+    let only = process(&cluster, "a");
     pass(4).await;
     only.wire.set(Network::AnswersLost);
     pass(20).await;
@@ -143,13 +141,13 @@ async fn lost_answers_do_not_lose_the_lease_for_ever() {
     only.wire.set(Network::Up);
     pass(8).await;
     assert!(only.leadership.is_leader());
-    assert_eq!(fake.get(LEASE).unwrap()["spec"]["leaseTransitions"], 0);
+    assert_eq!(lease(&cluster).await["spec"]["leaseTransitions"], 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_short_outage_does_not_end_the_term() {
-    let fake = Fake::default();
-    let only = process(&fake, "a");
+    let cluster = cluster().await;
+    let only = process(&cluster, "a");
     pass(4).await;
     let term = only.leadership.guard().unwrap();
     only.wire.set(Network::Refusing);
@@ -164,30 +162,30 @@ async fn a_short_outage_does_not_end_the_term() {
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_taken_by_force_is_noticed_at_the_next_renewal() {
-    let fake = Fake::default();
-    let only = process(&fake, "a");
+    let cluster = cluster().await;
+    let only = process(&cluster, "a");
     pass(4).await;
-    let leases: Api<k8s_openapi::api::coordination::v1::Lease> = Api::namespaced(only.client.clone(), "maar");
+    let leases: Api<Lease> = Api::namespaced(only.client.clone(), "default");
     let force = json!({ "spec": { "holderIdentity": "operator" } });
     leases.patch("maar-test", &PatchParams::default(), &Patch::Merge(&force)).await.unwrap();
     pass(3).await;
     assert!(!only.leadership.is_leader());
-    assert_eq!(holder(&fake), "operator");
+    assert_eq!(holder(&cluster).await, "operator");
 }
 
 /// The whole point of it all, told as it happens: the old leader is suspended, the new one takes over and works, and
 /// the old one wakes up in the middle of what it was doing.
 #[tokio::test(start_paused = true)]
 async fn an_old_leader_that_wakes_up_cannot_write() {
-    let fake = Fake::default();
-    let old = process(&fake, "old");
+    let cluster = cluster().await;
+    let old = process(&cluster, "old");
     settle().await;
     let old_client = fenced(&old.client, old.leadership.clone());
-    let old_maps: Api<ConfigMap> = Api::namespaced(old_client, "maar");
+    let old_maps: Api<ConfigMap> = Api::namespaced(old_client, "default");
     let writer = Writer::new("test");
     let plan = |who: &str| -> ConfigMap {
         serde_json::from_value(
-            json!({ "metadata": { "name": "plan", "namespace": "maar" }, "data": { "by": who } }),
+            json!({ "metadata": { "name": "plan", "namespace": "default" }, "data": { "by": who } }),
         )
         .unwrap()
     };
@@ -195,26 +193,23 @@ async fn an_old_leader_that_wakes_up_cannot_write() {
 
     // Suspended: its tasks do not run while time goes on. (Aborting the elector would end the term, so it is starved.)
     old.wire.set(Network::Hanging);
-    let new = process(&fake, "new");
-    for _ in 0..20 {
-        advance(Duration::from_secs(1)).await;
-        settle().await;
-    }
+    let new = process(&cluster, "new");
+    pass(20).await;
     assert!(new.leadership.is_leader());
-    let new_maps: Api<ConfigMap> = Api::namespaced(fenced(&new.client, new.leadership.clone()), "maar");
+    let new_maps: Api<ConfigMap> = Api::namespaced(fenced(&new.client, new.leadership.clone()), "default");
     writer.apply(&new_maps, &plan("new")).await.unwrap();
 
     // Awake: the write is refused before it is sent.
     old.wire.set(Network::Up);
-    let sent = fake.writes().len();
+    let sent = old.wire.writes().len();
     let error = writer.apply(&old_maps, &plan("old")).await.unwrap_err();
     assert_eq!(error.category(), Category::NotLeader);
-    assert_eq!(fake.writes().len(), sent);
+    assert_eq!(old.wire.writes().len(), sent);
     // It may still read.
     assert_eq!(old_maps.get("plan").await.unwrap().data.unwrap()["by"], "new");
 
     // Had it been suspended between the check and the sending, the precondition would have stopped the write.
-    let late_maps: Api<ConfigMap> = Api::namespaced(old.client.clone(), "maar");
+    let late_maps: Api<ConfigMap> = Api::namespaced(old.client.clone(), "default");
     let error = writer.apply_over(&late_maps, &seen, &plan("old")).await.unwrap_err();
     assert_eq!(error.category(), Category::Conflict);
     let error = writer.delete(&late_maps, &seen, kube::api::DeleteParams::default()).await.unwrap_err();
@@ -224,10 +219,10 @@ async fn an_old_leader_that_wakes_up_cannot_write() {
 
 #[tokio::test(start_paused = true)]
 async fn work_that_hangs_on_the_network_fails_when_the_term_ends() {
-    let fake = Fake::default();
-    let only = process(&fake, "a");
+    let cluster = cluster().await;
+    let only = process(&cluster, "a");
     pass(2).await;
-    let maps: Api<ConfigMap> = Api::namespaced(fenced(&only.client, only.leadership.clone()), "maar");
+    let maps: Api<ConfigMap> = Api::namespaced(fenced(&only.client, only.leadership.clone()), "default");
     only.wire.set(Network::Hanging);
     let started = tokio::time::Instant::now();
     let params = kube::api::DeleteParams::default();

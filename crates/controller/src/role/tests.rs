@@ -1,9 +1,10 @@
-//! Roles over the fake server, with paused time.
+//! Roles on the embedded cluster, with paused time.
 
 use std::io;
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
 use kube::Api;
+use maar_embedded::Cluster;
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
@@ -12,13 +13,13 @@ use super::*;
 use crate::{
     apply::Writer,
     error::{Categorized, Category, chain},
-    fake::{Fake, Network, Wire},
+    test_cluster::{Network, Wire, cluster, wired},
 };
 
 type Diary = Arc<Mutex<Vec<String>>>;
 
 fn config(identity: &str) -> RoleConfig {
-    let election = Election { namespace: "maar".into(), timing: Timing::default() };
+    let election = Election { namespace: "default".into(), timing: Timing::default() };
     RoleConfig { identity: identity.into(), election: Some(election), drain: Duration::from_secs(5) }
 }
 
@@ -29,8 +30,8 @@ fn role(who: &'static str, diary: &Diary) -> Role {
         let diary = Arc::clone(&diary);
         async move {
             diary.lock().push(format!("{who} begins"));
-            let maps: Api<ConfigMap> = Api::namespaced(context.client, "maar");
-            let map = json!({ "metadata": { "name": "m", "namespace": "maar" }, "data": { "by": who } });
+            let maps: Api<ConfigMap> = Api::namespaced(context.client, "default");
+            let map = json!({ "metadata": { "name": "m", "namespace": "default" }, "data": { "by": who } });
             let map: ConfigMap = serde_json::from_value(map).unwrap();
             while !context.shutdown.is_cancelled() {
                 if let Ok(Err(error)) =
@@ -47,22 +48,27 @@ fn role(who: &'static str, diary: &Diary) -> Role {
 }
 
 fn start(
-    fake: &Fake,
+    cluster: &Cluster,
     role: Role,
     identity: &str,
 ) -> (JoinHandle<Result<(), RoleError>>, CancellationToken, Wire) {
-    let (client, wire) = fake.client();
+    let (client, wire) = wired(cluster);
     let stop = CancellationToken::new();
     let task = tokio::spawn(role.run(client, config(identity), Environment::for_tests(), stop.clone()));
     (task, stop, wire)
 }
 
+async fn lease(cluster: &Cluster) -> Option<serde_json::Value> {
+    let leases: Api<Lease> = Api::namespaced(cluster.client(), "default");
+    leases.get_opt("maar-test").await.unwrap().map(|lease| json!(lease))
+}
+
 #[tokio::test(start_paused = true)]
 async fn leadership_moves_with_the_network_and_back_on_shutdown() {
-    let (fake, diary) = (Fake::default(), Diary::default());
-    let (first, stop_first, wire) = start(&fake, role("a", &diary), "a");
+    let (cluster, diary) = (cluster().await, Diary::default());
+    let (first, stop_first, wire) = start(&cluster, role("a", &diary), "a");
     sleep(Duration::from_secs(3)).await;
-    let (second, stop_second, _) = start(&fake, role("b", &diary), "b");
+    let (second, stop_second, _) = start(&cluster, role("b", &diary), "b");
     sleep(Duration::from_secs(10)).await;
     wire.set(Network::Hanging);
     sleep(Duration::from_mins(1)).await;
@@ -75,7 +81,7 @@ async fn leadership_moves_with_the_network_and_back_on_shutdown() {
     stop_first.cancel();
     first.await.unwrap().unwrap();
     assert_eq!(*diary.lock(), ["a begins", "a ends", "b begins", "b ends", "a begins", "a ends"]);
-    let lease = fake.get("/apis/coordination.k8s.io/v1/namespaces/maar/leases/maar-test").unwrap();
+    let lease = lease(&cluster).await.unwrap();
     assert_eq!(
         (&lease["spec"]["holderIdentity"], &lease["spec"]["leaseTransitions"]),
         (&json!(""), &json!(2))
@@ -84,25 +90,25 @@ async fn leadership_moves_with_the_network_and_back_on_shutdown() {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_fails_ends_the_role_which_says_why_and_frees_the_lease() {
-    let fake = Fake::default();
+    let cluster = cluster().await;
     let diary = Diary::default();
     let role = role("a", &diary).task("serve", |_| async {
         sleep(Duration::from_secs(5)).await;
         Err(io::Error::other("out of sockets"))
     });
-    let (task, _stop, _) = start(&fake, role, "a");
+    let (task, _stop, _) = start(&cluster, role, "a");
     let error = task.await.unwrap().unwrap_err();
     assert_eq!(chain(&error), "role test: task \"serve\" failed: out of sockets");
     assert_eq!(*diary.lock(), ["a begins", "a ends"]);
-    let lease = fake.get("/apis/coordination.k8s.io/v1/namespaces/maar/leases/maar-test").unwrap();
+    let lease = lease(&cluster).await.unwrap();
     assert_eq!(lease["spec"]["holderIdentity"], "");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_task_that_will_not_stop_ends_the_role() {
-    let fake = Fake::default();
+    let cluster = cluster().await;
     let role = Role::new("test").leader_task("deaf", |_| std::future::pending::<Result<(), Infallible>>());
-    let (task, _stop, wire) = start(&fake, role, "a");
+    let (task, _stop, wire) = start(&cluster, role, "a");
     sleep(Duration::from_secs(3)).await;
     wire.set(Network::Hanging);
     let error = task.await.unwrap().unwrap_err();
@@ -112,16 +118,16 @@ async fn a_leader_task_that_will_not_stop_ends_the_role() {
 
 #[tokio::test(start_paused = true)]
 async fn without_election_the_tasks_run_at_once() {
-    let (fake, diary) = (Fake::default(), Diary::default());
+    let (cluster, diary) = (cluster().await, Diary::default());
     let stop = CancellationToken::new();
     let config = RoleConfig { election: None, ..config("a") };
     let role = role("a", &diary);
-    let task = tokio::spawn(role.run(fake.client().0, config, Environment::for_tests(), stop.clone()));
+    let task = tokio::spawn(role.run(cluster.client(), config, Environment::for_tests(), stop.clone()));
     sleep(Duration::from_secs(2)).await;
     stop.cancel();
     task.await.unwrap().unwrap();
     assert_eq!(*diary.lock(), ["a begins", "a ends"]);
-    assert!(fake.get("/apis/coordination.k8s.io/v1/namespaces/maar/leases/maar-test").is_none());
+    assert!(lease(&cluster).await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
@@ -130,8 +136,7 @@ async fn times_that_cannot_work_are_refused_before_anything_runs() {
     config.election.as_mut().unwrap().timing.renew_deadline = Duration::from_secs(20);
     let role = Role::new("test")
         .task("never", |_| async { if true { panic!("it ran") } else { Ok::<_, Infallible>(()) } });
-    let run =
-        role.run(Fake::default().client().0, config, Environment::for_tests(), CancellationToken::new());
+    let run = role.run(cluster().await.client(), config, Environment::for_tests(), CancellationToken::new());
     let text = chain(&run.await.unwrap_err());
     assert!(text.starts_with("leader election of test: the renew deadline (20s)"), "{text}");
 }
