@@ -45,7 +45,7 @@ use crate::store::{Event, Key};
 
 /// How often a workload is looked at while its Pods change: often enough to look immediate, seldom enough that a
 /// thousand Pods getting ready are a few looks and not a thousand.
-const WORKLOAD_PACE: Duration = Duration::from_millis(10);
+const WORKLOAD_PACE: Duration = Duration::from_millis(20);
 
 /// Where directories for volumes are made, on every node.
 const VOLUME_FOLDER: &str = "/var/lib/maar/volumes";
@@ -111,6 +111,7 @@ pub(crate) fn all(server: &Arc<Server>) -> Vec<BoxController> {
         Arc::new(disruption::DisruptionController::new(server)),
         Arc::new(endpoints::EndpointsController::new(server)),
         Arc::new(volume::VolumeBinder::new(server, VOLUME_FOLDER)),
+        Arc::new(volume::EphemeralClaims::new(server)),
         Arc::new(volume::VolumeProtection::new(server)),
         Arc::new(node::NodeLifecycle::new(server)),
         Arc::new(node::TaintEviction::new(server)),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
@@ -19,6 +20,8 @@ use crate::store::{Event, Key};
 use crate::verbs::{DeleteOptions, Propagation};
 
 const FINALIZER: &str = "kubernetes";
+/// How soon after each other what is left is counted.
+const PACE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(crate) struct NamespaceController {
@@ -226,6 +229,10 @@ impl Controller for NamespaceController {
 
     fn every_table(&self) -> bool {
         true
+    }
+
+    fn pace(&self) -> Duration {
+        PACE
     }
 
     fn keys(&self, table: &str, event: &Event) -> Vec<Key> {

@@ -19,7 +19,7 @@ use crate::status::ApiError;
 use crate::store::{Event, Key};
 
 /// How soon after each other a quota is counted anew.
-const PACE: Duration = Duration::from_millis(100);
+const PACE: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub(crate) struct ResourceQuotaController {

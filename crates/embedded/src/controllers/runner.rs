@@ -116,8 +116,12 @@ pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: Canc
         if controller.every_table() {
             follow_new_tables(&store, &mut follows);
         }
-        for follow in &mut follows {
-            catch_up(&store, &controller, follow, &mut due);
+        let behind = follows.iter_mut().any(|follow| !catch_up(&store, &controller, follow, &mut due));
+        if behind {
+            // What one table no longer tells, the others may: an owner whose dependents are gone is still there.
+            for follow in &mut follows {
+                restart(&store, &controller, follow, &mut due);
+            }
         }
         due.ring(Instant::now());
         if stop.is_cancelled() {
@@ -201,17 +205,14 @@ fn restart(store: &Store, controller: &BoxController, follow: &mut Follow, due: 
     }
 }
 
-fn catch_up(store: &Store, controller: &BoxController, follow: &mut Follow, due: &mut Due) {
-    match store.events_after(&follow.table, follow.at) {
-        Ok((events, complete_to)) => {
-            follow.at = complete_to;
-            for event in events {
-                for key in controller.keys(&follow.table, &event) {
-                    due.soon(key);
-                }
-            }
+/// Takes the events since the last look; `false` if they are no longer kept.
+fn catch_up(store: &Store, controller: &BoxController, follow: &mut Follow, due: &mut Due) -> bool {
+    let Ok((events, complete_to)) = store.events_after(&follow.table, follow.at) else { return false };
+    follow.at = complete_to;
+    for event in events {
+        for key in controller.keys(&follow.table, &event) {
+            due.soon(key);
         }
-        // It fell behind what the log keeps: looking at everything is always right.
-        Err(_) => restart(store, controller, follow, due),
     }
+    true
 }

@@ -1,13 +1,15 @@
 //! Persistent volumes: claims find volumes, or get a directory made for them.
 //!
-//! `matching` says which volume suits a claim, `binder` joins the two (or makes a volume), `protection` keeps both
-//! while they are in use.
+//! `matching` says which volume suits a claim, `binder` joins the two (or makes a volume), `ephemeral` makes the
+//! claims that Pods bring along, `protection` keeps claims and volumes while they are in use.
 
 mod binder;
+mod ephemeral;
 mod matching;
 mod protection;
 
 pub(crate) use binder::VolumeBinder;
+pub(crate) use ephemeral::EphemeralClaims;
 pub(crate) use matching::{fits, is_bound, is_provisioned, nodes_of, waits_for_consumer};
 pub(crate) use protection::VolumeProtection;
 

@@ -1,7 +1,8 @@
 //! Deployments, ReplicaSets, StatefulSets and DaemonSets.
 
 use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet};
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
+use kube::api::{Api, DeleteParams, ListParams};
 use serde_json::{Value, json};
 
 use super::harness::{World, template};
@@ -156,6 +157,29 @@ async fn a_stateful_set_has_numbers_volumes_and_an_order() {
             world.names::<PersistentVolumeClaim>().await == ["data-db-0"]
         })
         .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_brings_its_own_claim_and_takes_it_along() {
+    let mut world = World::new(1).await;
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "scratch"},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "volumes": [{"name": "tmp", "ephemeral": {
+            "volumeClaimTemplate": {"spec": {"accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}}}}}}]}});
+    world.create::<Pod>(pod).await;
+    world.wait("the Pod to run", async |world| {
+        world.get::<Pod>("scratch").await.status.unwrap().phase.as_deref() == Some("Running")
+    }).await;
+    let claim: PersistentVolumeClaim = world.get("scratch-tmp").await;
+    assert_eq!(claim.status.unwrap().phase.as_deref(), Some("Bound"));
+    let spec = claim.spec.unwrap();
+    assert_eq!(spec.storage_class_name.as_deref(), Some("standard"), "the default class");
+    world.api::<Pod>().delete("scratch", &DeleteParams::default()).await.unwrap();
+    world.wait("Pod and claim to go", async |world| {
+        world.names::<Pod>().await.is_empty() && world.names::<PersistentVolumeClaim>().await.is_empty()
+    }).await;
+    let volumes: Api<PersistentVolume> = Api::all(world.client.clone());
+    world.wait("the volume to go", async |_| volumes.list(&ListParams::default()).await.unwrap().items.is_empty()).await;
 }
 
 #[tokio::test(start_paused = true)]

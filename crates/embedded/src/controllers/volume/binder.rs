@@ -82,6 +82,9 @@ impl VolumeBinder {
             return self.follow_bound(&claim).await.map(|()| None);
         }
         self.report(&claim, "Pending", None).await?;
+        if self.set_default_class(&claim).await? {
+            return Ok(None);
+        }
         let spec = claim.spec.clone().unwrap_or_default();
         let volumes: Vec<PersistentVolume> = self.base.local.list(None);
         if let Some(wanted) = spec.volume_name.as_deref().filter(|name| !name.is_empty()) {
@@ -121,6 +124,32 @@ impl VolumeBinder {
             }
         }
         Ok(None)
+    }
+
+    /// Gives a claim that names no class the default one, also if that came later. Whether it did.
+    async fn set_default_class(&self, claim: &PersistentVolumeClaim) -> Result<bool, ApiError> {
+        let spec = claim.spec.clone().unwrap_or_default();
+        if spec.storage_class_name.is_some() || spec.volume_name.is_some() {
+            return Ok(false);
+        }
+        let classes = self.base.local.list::<StorageClass>(None);
+        let is_default = |class: &&StorageClass| {
+            class.metadata.annotations.as_ref().and_then(|all| all.get(IS_DEFAULT)).is_some_and(|yes| yes == "true")
+        };
+        // The newest of several; of those made at once, the first by name.
+        let rank = |class: &&StorageClass| {
+            (class.metadata.creation_timestamp.clone(), std::cmp::Reverse(class.metadata.name.clone()))
+        };
+        let Some(class) = classes.iter().filter(is_default).max_by_key(rank) else { return Ok(false) };
+        let (namespace, name) = names(claim);
+        let change = |claim: &mut PersistentVolumeClaim| {
+            let spec = claim.spec.get_or_insert_default();
+            if spec.storage_class_name.is_none() {
+                spec.storage_class_name.clone_from(&class.metadata.name);
+            }
+        };
+        self.base.local.modify(namespace, name, change).await?;
+        Ok(true)
     }
 
     /// Whether a volume can be used on the chosen node. Without a chosen node, none can yet.
