@@ -167,19 +167,27 @@ async fn a_pod_brings_its_own_claim_and_takes_it_along() {
             "volumeClaimTemplate": {"spec": {"accessModes": ["ReadWriteOnce"],
                 "resources": {"requests": {"storage": "1Gi"}}}}}}]}});
     world.create::<Pod>(pod).await;
-    world.wait("the Pod to run", async |world| {
-        world.get::<Pod>("scratch").await.status.unwrap().phase.as_deref() == Some("Running")
-    }).await;
+    world
+        .wait("the Pod to run", async |world| {
+            world.get::<Pod>("scratch").await.status.unwrap().phase.as_deref() == Some("Running")
+        })
+        .await;
     let claim: PersistentVolumeClaim = world.get("scratch-tmp").await;
     assert_eq!(claim.status.unwrap().phase.as_deref(), Some("Bound"));
     let spec = claim.spec.unwrap();
     assert_eq!(spec.storage_class_name.as_deref(), Some("standard"), "the default class");
     world.api::<Pod>().delete("scratch", &DeleteParams::default()).await.unwrap();
-    world.wait("Pod and claim to go", async |world| {
-        world.names::<Pod>().await.is_empty() && world.names::<PersistentVolumeClaim>().await.is_empty()
-    }).await;
+    world
+        .wait("Pod and claim to go", async |world| {
+            world.names::<Pod>().await.is_empty() && world.names::<PersistentVolumeClaim>().await.is_empty()
+        })
+        .await;
     let volumes: Api<PersistentVolume> = Api::all(world.client.clone());
-    world.wait("the volume to go", async |_| volumes.list(&ListParams::default()).await.unwrap().items.is_empty()).await;
+    world
+        .wait("the volume to go", async |_| {
+            volumes.list(&ListParams::default()).await.unwrap().items.is_empty()
+        })
+        .await;
 }
 
 #[tokio::test(start_paused = true)]

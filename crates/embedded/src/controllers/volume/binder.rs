@@ -134,7 +134,12 @@ impl VolumeBinder {
         }
         let classes = self.base.local.list::<StorageClass>(None);
         let is_default = |class: &&StorageClass| {
-            class.metadata.annotations.as_ref().and_then(|all| all.get(IS_DEFAULT)).is_some_and(|yes| yes == "true")
+            class
+                .metadata
+                .annotations
+                .as_ref()
+                .and_then(|all| all.get(IS_DEFAULT))
+                .is_some_and(|yes| yes == "true")
         };
         // The newest of several; of those made at once, the first by name.
         let rank = |class: &&StorageClass| {

@@ -89,7 +89,8 @@ impl Controller for EphemeralClaims {
     fn keys(&self, table: &str, event: &Event) -> Vec<Key> {
         if table == "pods" {
             let fresh = !event.deleted && event.previous.is_none();
-            let brings = |pod: &Arc<PodView>| pod.spec.volumes.iter().any(|volume| volume.ephemeral.is_some());
+            let brings =
+                |pod: &Arc<PodView>| pod.spec.volumes.iter().any(|volume| volume.ephemeral.is_some());
             let pod = event.entry.view::<PodView>().filter(|pod| fresh && brings(pod));
             return pod.map(|_| base::own_key(table, event)).into_iter().collect();
         }
