@@ -46,10 +46,10 @@ async fn copies(context: Context) -> Result<(), PoolError> {
     let selection = Selection { labels: Some("copied=yes".into()), fields: None };
     let (store, events) = Watch::new("configmaps", api, selection, context.environment.clone()).reflect();
     let queue = WorkQueue::new();
-    let fed = queue.clone();
+    let entrance = queue.clone();
     let feed = events.for_each(move |event| {
         if let Event::Apply(object) | Event::InitApply(object) = event {
-            fed.add(object.name_any());
+            entrance.add(object.name_any());
         }
         std::future::ready(())
     });

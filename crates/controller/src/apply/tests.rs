@@ -17,10 +17,7 @@ fn map(value: &str) -> ConfigMap {
     .unwrap()
 }
 
-async fn api<K: Object>() -> (Api<K>, Wire)
-where
-    K: Resource<Scope = NamespaceResourceScope>,
-{
+async fn api<K: Object + Resource<Scope = NamespaceResourceScope>>() -> (Api<K>, Wire) {
     // The clients keep the parts of the cluster alive that they need.
     let (client, wire) = wired(&cluster().await);
     (Api::default_namespaced(client), wire)
