@@ -126,8 +126,9 @@ fn kubeconfig(url: &str, authority: &str, user: &str, credentials: &[(&str, Stri
     let authority = STANDARD.encode(authority);
     // A JSON string is a YAML string, whatever is in it.
     let user = serde_json::Value::from(user);
-    let credentials: String =
+    let credentials: Vec<String> =
         credentials.iter().map(|(name, value)| format!("    {name}: {value}\n")).collect();
+    let credentials = credentials.concat();
     format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: maar\nclusters:\n- name: maar\n  cluster:\n    server: {url}\n    \
          certificate-authority-data: {authority}\ncontexts:\n- name: maar\n  context:\n    cluster: maar\n    \

@@ -27,7 +27,7 @@ use crate::world::World;
 const ED25519_PREFIX: [u8; 16] =
     [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
 
-const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+const YEAR: Duration = Duration::from_hours(365 * 24);
 
 /// The names under which Pods know the API server.
 const SERVICE_NAMES: &[&str] = &[
@@ -214,8 +214,8 @@ impl Pki {
         if let Some(made) = slot.get() {
             return Ok(made);
         }
-        let made = make()?;
-        Ok(slot.get_or_init(|| made))
+        let value = make()?;
+        Ok(slot.get_or_init(|| value))
     }
 
     /// The content of a file of the folder, which is made if it is not there.
@@ -267,7 +267,7 @@ fn subject(name: &str, group: Option<&str>) -> DistinguishedName {
 fn set_validity(params: &mut CertificateParams, now: Timestamp, lifetime: Duration) {
     let epoch = date_time_ymd(1970, 1, 1);
     let now = Duration::from_secs(u64::try_from(now.as_second()).unwrap_or(0));
-    params.not_before = epoch + now.saturating_sub(Duration::from_secs(300));
+    params.not_before = epoch + now.saturating_sub(Duration::from_mins(5));
     params.not_after = epoch + now + lifetime;
 }
 

@@ -18,6 +18,9 @@ pub(crate) const CLUSTER_ROLES: &str = "clusterroles.rbac.authorization.k8s.io";
 const CLUSTER_BINDINGS: &str = "clusterrolebindings.rbac.authorization.k8s.io";
 const TABLES: [&str; 4] = [ROLES, BINDINGS, CLUSTER_ROLES, CLUSTER_BINDINGS];
 
+/// How many roles may collect one from another; more is a circle.
+const DEEPEST: usize = 4;
+
 /// The group that may do everything, whatever the roles say.
 pub(crate) const MASTERS: &str = "system:masters";
 
@@ -179,31 +182,31 @@ fn cluster_roles(rows: &[Arc<Entry>]) -> BTreeMap<String, Arc<[Rule]>> {
         rows.iter().filter_map(|entry| Some((entry, entry.typed()?))).collect();
     let mut all = BTreeMap::new();
     for (entry, role) in &roles {
-        let mut rules = role.rules.clone().unwrap_or_default();
-        if let Some(aggregation) = &role.aggregation_rule {
-            rules = aggregated(entry, aggregation, &roles);
-        }
-        all.insert(entry.meta.name.to_string(), rules.into());
+        all.insert(entry.meta.name.to_string(), effective(entry, role, &roles, DEEPEST).into());
     }
     all
 }
 
-fn aggregated(target: &Entry, aggregation: &Aggregation, roles: &[(&Arc<Entry>, Role)]) -> Vec<Rule> {
-    let mut rules: Vec<Rule> = Vec::new();
+/// The rules of a role: its own, or those it collects, also from roles that collect in turn.
+fn effective(target: &Entry, own: &Role, all: &[(&Arc<Entry>, Role)], depth: usize) -> Vec<Rule> {
+    let Some(aggregation) = own.aggregation_rule.as_ref().filter(|_| depth > 0) else {
+        return own.rules.clone().unwrap_or_default();
+    };
+    let mut collected: Vec<Rule> = Vec::new();
     for value in &aggregation.cluster_role_selectors {
         let Ok(selector) = LabelSelector::from_object(value) else { continue };
-        for (entry, role) in roles.iter().filter(|(entry, _)| selector.matches(&entry.meta)) {
+        for (entry, part) in all.iter().filter(|(entry, _)| selector.matches(&entry.meta)) {
             if entry.meta.name == target.meta.name {
                 continue;
             }
-            for rule in role.rules.iter().flatten().filter(|rule| !rule.verbs.is_empty()) {
-                if !rules.contains(rule) {
-                    rules.push(rule.clone());
+            for rule in effective(entry, part, all, depth - 1) {
+                if !collected.contains(&rule) {
+                    collected.push(rule);
                 }
             }
         }
     }
-    rules
+    collected
 }
 
 /// What an aggregated ClusterRole's `rules` should say; `None` for other roles.
@@ -211,5 +214,6 @@ pub(crate) fn aggregated_rules(rows: &[Arc<Entry>], name: &str) -> Option<Vec<Ru
     let roles: Vec<(&Arc<Entry>, Role)> =
         rows.iter().filter_map(|entry| Some((entry, entry.typed()?))).collect();
     let (entry, role) = roles.iter().find(|(entry, _)| &*entry.meta.name == name)?;
-    Some(aggregated(entry, role.aggregation_rule.as_ref()?, &roles))
+    role.aggregation_rule.as_ref()?;
+    Some(effective(entry, role, &roles, DEEPEST))
 }

@@ -24,7 +24,7 @@ use crate::store::{Event, Key};
 
 const KUBELET_CLIENT: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 const KUBELET_SERVING: &str = "kubernetes.io/kubelet-serving";
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// The control loop.
 pub(crate) fn signer(server: &Arc<Server>) -> BoxController {
