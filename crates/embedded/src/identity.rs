@@ -82,7 +82,7 @@ impl Server {
     ) -> Result<(), ApiError> {
         if resource.is(approval::TABLE) {
             approval::stamp(&caller.user, object);
-            self.check_request(resource, key, object)?;
+            approval::check_request(resource, key, object)?;
         }
         self.check_escalation(caller, resource, key, object, None)
     }

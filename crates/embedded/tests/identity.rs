@@ -1,5 +1,7 @@
 //! Users over TLS: certificates, tokens, roles, reviews and signing, with `kube` and with `kubectl`.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail as tests do")]
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -67,7 +69,8 @@ async fn create<K>(api: &Api<K>, object: Value) -> Result<K, kube::Error>
 where
     K: Resource + Clone + std::fmt::Debug + Serialize + DeserializeOwned,
 {
-    api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await
+    let object = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
+    api.create(&PostParams::default(), &object).await
 }
 
 fn namespaced<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>>(client: &Client) -> Api<K> {
@@ -180,10 +183,10 @@ async fn token(client: &Client, account: &str, spec: Value) -> String {
 }
 
 async fn request_token(client: &Client, account: &str, spec: Value) -> Result<TokenRequest, kube::Error> {
-    let body = serde_json::to_vec(&json!({"spec": spec})).unwrap();
+    let body = json!({"spec": spec}).to_string().into_bytes();
     let path = format!("/api/v1/namespaces/default/serviceaccounts/{account}/token");
-    let request = http::Request::post(path).header("content-type", "application/json").body(body).unwrap();
-    client.request(request).await
+    let request = http::Request::post(path).header("content-type", "application/json").body(body);
+    client.request(request.map_err(kube::Error::HttpError)?).await
 }
 
 #[tokio::test]

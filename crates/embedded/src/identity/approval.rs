@@ -42,23 +42,18 @@ pub(super) fn organizations(object: &Value) -> Vec<String> {
     subject.iter_organization().filter_map(|name| name.as_str().ok()).map(str::to_owned).collect()
 }
 
-impl Server {
-    /// A certificate for the API server's own administrators is made with the cluster, not on request.
-    pub(super) fn check_request(
-        &self,
-        resource: &Resource,
-        key: &Key,
-        object: &Value,
-    ) -> Result<(), ApiError> {
-        let restricted = object["spec"]["signerName"] == CLIENT_SIGNER
-            && organizations(object).iter().any(|name| name == MASTERS);
-        if restricted {
-            let why = format!("use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed");
-            return Err(ApiError::forbidden(resource, key.name(), why));
-        }
-        Ok(())
+/// A certificate for the API server's own administrators is made with the cluster, not on request.
+pub(super) fn check_request(resource: &Resource, key: &Key, object: &Value) -> Result<(), ApiError> {
+    let restricted = object["spec"]["signerName"] == CLIENT_SIGNER
+        && organizations(object).iter().any(|name| name == MASTERS);
+    if restricted {
+        let why = format!("use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed");
+        return Err(ApiError::forbidden(resource, key.name(), why));
     }
+    Ok(())
+}
 
+impl Server {
     /// Deciding and signing need a right for the signer concerned, besides the one for the object.
     pub(super) fn check_approval(
         &self,

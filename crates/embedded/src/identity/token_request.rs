@@ -46,7 +46,7 @@ struct BoundObject {
 
 impl Server {
     /// A token for a service account.
-    pub(crate) async fn on_token(&self, call: &Call<'_>, body: &[u8]) -> Result<Response, ApiError> {
+    pub(crate) fn on_token(&self, call: &Call<'_>, body: &[u8]) -> Result<Response, ApiError> {
         let account = self.get(&call.resource, &call.key())?;
         let asked: Value = decode_body(body)?;
         let request: TokenRequest = serde_json::from_value(asked.clone())
