@@ -1,0 +1,38 @@
+# The only entry point. `make up` and `make test` are all a newcomer needs.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CARGO ?= cargo
+
+.PHONY: help up test real bench check fmt clean
+
+help: ## Say what each target does
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+up: ## Build and run everything on the embedded cluster (Ctrl-C stops it)
+	@echo "==> building maar (the first build takes some minutes, later ones seconds)"
+	$(CARGO) build --release --bin maar
+	@./target/release/maar up $(ARGS)
+
+test: ## Run all tests that need neither root, nor Go, nor a network beyond packages
+	@echo "==> building the tests (the first build takes some minutes)"
+	$(CARGO) test --workspace --no-run
+	@echo "==> running the tests"
+	$(CARGO) test --workspace
+	@dev/absent
+
+real: ## Run the suites against a real Kubernetes, built once into a cache outside the checkout
+	@dev/real-suites
+
+check: ## Formatting, lints, generated files
+	@echo "==> formatting"
+	$(CARGO) fmt --all --check
+	@echo "==> lints"
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+fmt: ## Format the sources
+	$(CARGO) fmt --all
+
+clean: ## Remove what was built here (the Kubernetes cache stays)
+	$(CARGO) clean

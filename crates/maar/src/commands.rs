@@ -1,0 +1,47 @@
+//! The clap tree, one file per command.
+
+mod up;
+
+use clap::{Parser, Subcommand};
+
+/// The version with the commit it was built from.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("MAAR_COMMIT"), ")");
+
+/// Kubernetes clusters as one shared GPU cloud.
+#[derive(Debug, Parser)]
+#[command(name = "maar", version = VERSION, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run everything in this process: an embedded cluster with simulated GPU nodes, ready for kubectl.
+    Up(up::Arguments),
+}
+
+/// Runs the command the user asked for.
+pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
+    match cli.command {
+        Command::Up(arguments) => up::run(arguments).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_tree_of_commands_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_version_names_the_commit() {
+        assert!(VERSION.starts_with(env!("CARGO_PKG_VERSION")), "{VERSION}");
+        assert!(VERSION.ends_with(')'), "{VERSION}");
+    }
+}

@@ -1,0 +1,219 @@
+//! `maar up`: a whole cluster in this process.
+
+mod page;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use kube::Client;
+use maar_embedded::{Cluster, Config, Listener};
+use maar_nodes::{
+    DEFAULT_PROFILE, Handle, KubeletDirectory, LocalHandle, LocalOptions, Options, Profile, find_sandbox, run_local,
+    simulate,
+};
+use tokio_util::sync::CancellationToken;
+
+/// What `maar up` can be told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Keep the cluster's state in this folder; without it everything is gone when maar stops
+    #[arg(long, value_name = "FOLDER")]
+    data_dir: Option<PathBuf>,
+
+    /// How many simulated nodes, shared out over the pools of the profile
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    nodes: Option<u32>,
+
+    /// Describe the simulated nodes in this file instead of the built-in profile
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+
+    /// Port of the Kubernetes API on 127.0.0.1; the status page takes the next one. 0 chooses free ports
+    #[arg(long, default_value_t = 6443)]
+    port: u16,
+
+    /// Use the cluster of this kubeconfig instead of the embedded one; the simulated nodes join it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data_dir", "port"])]
+    kubeconfig: Option<PathBuf>,
+
+    /// Where the kubeconfig of the embedded cluster is written
+    #[arg(long, value_name = "FILE", default_value = ".maar/kubeconfig", conflicts_with = "kubeconfig")]
+    write_kubeconfig: PathBuf,
+}
+
+pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let profile = read_profile(&arguments)?;
+    let stop = CancellationToken::new();
+    match &arguments.kubeconfig {
+        Some(file) => join(file, &profile, &stop).await,
+        None => serve(&arguments, &profile, &stop).await,
+    }
+}
+
+fn read_profile(arguments: &Arguments) -> anyhow::Result<Profile> {
+    let (text, name) = match &arguments.profile {
+        None => (DEFAULT_PROFILE.to_owned(), "the built-in profile".to_owned()),
+        Some(file) => {
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("reading the profile {}", file.display()))?;
+            (text, file.display().to_string())
+        }
+    };
+    let profile = Profile::parse(&text).with_context(|| format!("understanding {name}"))?;
+    Ok(match arguments.nodes {
+        Some(count) => profile.scaled(count),
+        None => profile,
+    })
+}
+
+/// Runs the embedded cluster until Ctrl-C.
+async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToken) -> anyhow::Result<()> {
+    let config = Config { data_folder: arguments.data_dir.clone(), ..Config::wall() };
+    let cluster = Cluster::start(config).await?;
+    let listener = cluster
+        .listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments.port))
+        .await
+        .with_context(|| format!("serving the Kubernetes API on port {} (choose another with --port)", arguments.port))?;
+    let kubelets = KubeletDirectory::default();
+    cluster.set_kubelets(Arc::new(kubelets.clone()));
+    let client = cluster.client();
+    let nodes = start_nodes(&client, profile, &kubelets, stop).await?;
+    write_private(&arguments.write_kubeconfig, &cluster.kubeconfig(&listener)?)?;
+    let page_port = if arguments.port == 0 { 0 } else { arguments.port.saturating_add(1) };
+    let page = page::serve(client, page_port, stop.clone()).await?;
+    announce(&listener, page, &arguments.write_kubeconfig, arguments.data_dir.as_deref(), &nodes);
+    wait_for_end(stop).await;
+    nodes.stopped().await;
+    listener.stop().await;
+    cluster.stop().await;
+    say("stopped");
+    Ok(())
+}
+
+/// Lets the simulated nodes join another cluster until Ctrl-C.
+async fn join(file: &Path, profile: &Profile, stop: &CancellationToken) -> anyhow::Result<()> {
+    let read = kube::config::Kubeconfig::read_from(file)
+        .with_context(|| format!("reading the kubeconfig {}", file.display()))?;
+    let config = kube::Config::from_custom_kubeconfig(read, &kube::config::KubeConfigOptions::default()).await?;
+    let address = config.cluster_url.clone();
+    let client = Client::try_from(config)?;
+    client.apiserver_version().await.with_context(|| format!("reaching the cluster at {address}"))?;
+    let nodes = start_nodes(&client, profile, &KubeletDirectory::default(), stop).await?;
+    say(&format!("{} simulated nodes joined {address}", profile.total()));
+    wait_for_end(stop).await;
+    nodes.stopped().await;
+    Ok(())
+}
+
+/// The kubelets of this process.
+struct Nodes {
+    simulated: Handle,
+    /// The local node, or why there is none.
+    local: Result<LocalHandle, String>,
+    count: u32,
+}
+
+impl Nodes {
+    async fn stopped(&self) {
+        self.simulated.stopped().await;
+        if let Ok(local) = &self.local {
+            local.stopped().await;
+        }
+    }
+}
+
+async fn start_nodes(
+    client: &Client,
+    profile: &Profile,
+    kubelets: &KubeletDirectory,
+    stop: &CancellationToken,
+) -> anyhow::Result<Nodes> {
+    let clock = wall_clock();
+    let options = Options::in_process("up", clock.clone(), 1);
+    let simulated = simulate(client.clone(), profile, options, stop.clone()).await?;
+    kubelets.add(simulated.dialer());
+    let local = match find_sandbox() {
+        Ok(sandbox) => {
+            let options = LocalOptions::new("local", clock);
+            let local = run_local(client.clone(), sandbox, options, stop.clone()).await?;
+            kubelets.add(local.dialer());
+            Ok(local)
+        }
+        Err(reason) => Err(reason.to_string()),
+    };
+    Ok(Nodes { simulated, local, count: profile.total() })
+}
+
+fn wall_clock() -> maar_nodes::Clock {
+    let clock = maar_embedded::Clock::wall();
+    maar_nodes::Clock::new(move || clock.now())
+}
+
+/// Writes a file that only its owner can read, whole or not at all.
+fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let context = || format!("writing {}", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(context)?;
+    }
+    let temporary = path.with_extension("new");
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .write(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)
+        .with_context(context)?;
+    file.write_all(text.as_bytes()).with_context(context)?;
+    std::fs::rename(&temporary, path).with_context(context)
+}
+
+fn announce(listener: &Listener, page: SocketAddr, kubeconfig: &Path, data: Option<&Path>, nodes: &Nodes) {
+    let file = kubeconfig.display();
+    say("");
+    say("Maar is up.");
+    say(&format!("  Kubernetes API   https://{}", listener.address()));
+    say(&format!("  status page      http://{page}"));
+    say(&format!("  kubeconfig       {file}"));
+    match data {
+        Some(folder) => say(&format!("  state            {}", folder.display())),
+        None => say("  state            in memory, gone when maar stops (keep it with --data-dir FOLDER)"),
+    }
+    say(&format!("  nodes            {} simulated", nodes.count));
+    match &nodes.local {
+        Ok(_) => say("  local node       runs containers as processes of this machine"),
+        Err(reason) => say(&format!("  local node       not offered: {reason}")),
+    }
+    say("");
+    say("Try:");
+    say(&format!("  kubectl --kubeconfig {file} get nodes,pods -A"));
+    say(&format!("  kubectl --kubeconfig {file} create deployment hello --image=busybox --replicas=3"));
+    say("");
+    say("Ctrl-C stops everything.");
+}
+
+#[expect(clippy::print_stdout, reason = "what a command line tool says to its user")]
+fn say(line: &str) {
+    println!("{line}");
+}
+
+async fn wait_for_end(stop: &CancellationToken) {
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
+    let terminated = async {
+        match &mut terminate {
+            Some(signal) => {
+                signal.recv().await;
+            }
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated => {}
+        () = stop.cancelled() => {}
+    }
+    stop.cancel();
+}
