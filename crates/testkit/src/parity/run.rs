@@ -1,6 +1,7 @@
 //! Runs a row against a cluster.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use http::{Request, header};
@@ -19,9 +20,22 @@ pub async fn transcript(client: &Client, row: &Row, namespace: &str) -> anyhow::
     if made.code != 201 {
         bail!("making the namespace {namespace}: {}", made.text);
     }
+    wait_for_account(client, namespace).await?;
     let result = run_steps(client, row, namespace).await;
     Call::new("DELETE", &format!("/api/v1/namespaces/{namespace}")).send(client).await?;
     result
+}
+
+/// Pods are refused until the namespace's service account is there, which a controller makes.
+async fn wait_for_account(client: &Client, namespace: &str) -> anyhow::Result<()> {
+    let look = Call::new("GET", &format!("/api/v1/namespaces/{namespace}/serviceaccounts/default"));
+    for _ in 0..500 {
+        if look.send(client).await?.code == 200 {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    bail!("the namespace {namespace} got no service account within 5 s")
 }
 
 async fn run_steps(client: &Client, row: &Row, namespace: &str) -> anyhow::Result<Vec<Value>> {
