@@ -256,7 +256,7 @@ pub fn accepted_form(headers: &HeaderMap) -> Result<Form, ApiError> {
             Some(_) => {}
         }
     }
-    Err(ApiError::new(406, "NotAcceptable", "only the following media types are accepted: application/json"))
+    Err(ApiError::not_acceptable())
 }
 
 /// The verb that authorization knows a request by.

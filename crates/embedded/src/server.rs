@@ -64,6 +64,11 @@ impl Server {
         *current = Arc::new(next);
     }
 
+    /// Whether anything is served in this group and version.
+    pub(crate) fn serves(&self, group: &str, version: &str) -> bool {
+        self.registry.read().iter().any(|resource| resource.group == group && resource.version == version)
+    }
+
     /// The resource of a path, or 404.
     pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Result<Arc<Resource>, ApiError> {
         self.registry.read().find(group, version, plural).cloned().ok_or_else(ApiError::no_such_path)

@@ -36,7 +36,21 @@ impl ApiError {
     }
 
     fn about(mut self, resource: &Resource, name: &str) -> Self {
-        self.details = Some(json!({"name": name, "group": resource.group, "kind": resource.plural}));
+        self.details = Some(subject(name, &resource.group, &resource.plural));
+        self
+    }
+
+    /// Names the subject of the error by its kind, where Kubernetes does.
+    pub(crate) fn of_kind(mut self, kind: &str) -> Self {
+        if let Some(details) = &mut self.details {
+            details["kind"] = kind.into();
+        }
+        self
+    }
+
+    /// Details that say nothing, where Kubernetes sends such.
+    fn with_empty_details(mut self) -> Self {
+        self.details = Some(json!({}));
         self
     }
 
@@ -68,9 +82,7 @@ impl ApiError {
 
     /// 404: no such path.
     pub fn no_such_path() -> Self {
-        let mut error = Self::new(404, "NotFound", "the server could not find the requested resource");
-        error.details = Some(json!({}));
-        error
+        Self::new(404, "NotFound", "the server could not find the requested resource").with_empty_details()
     }
 
     /// 405: the resource exists, the verb does not apply to it.
@@ -114,20 +126,39 @@ impl ApiError {
 
     /// 415: a body of an unsupported kind.
     pub fn unsupported_media_type(message: impl Into<String>) -> Self {
-        Self::new(415, "UnsupportedMediaType", message)
+        Self::new(415, "UnsupportedMediaType", message).with_empty_details()
     }
 
     /// 422: the object was understood and is not valid.
     pub fn invalid(resource: &Resource, name: &str, errors: &[FieldError]) -> Self {
-        let causes: Vec<Value> = errors
-            .iter()
-            .map(|error| json!({"reason": error.kind.reason(), "message": error.body(), "field": error.path}))
-            .collect();
+        let causes: Vec<Value> = errors.iter().map(cause).collect();
         let message = invalid_message(&resource.kind, &resource.group, name, errors);
         let mut error = Self::new(422, "Invalid", message);
-        error.details =
-            Some(json!({"name": name, "group": resource.group, "kind": resource.kind, "causes": causes}));
+        let mut details = subject(name, &resource.group, &resource.kind);
+        details["causes"] = causes.into();
+        error.details = Some(details);
         error
+    }
+
+    /// 422: the options of a request contradict each other.
+    pub(crate) fn invalid_options(kind: &str, error: &FieldError) -> Self {
+        let message = invalid_message(kind, OPTIONS_GROUP, "", std::slice::from_ref(error));
+        let mut status = Self::new(422, "Invalid", message);
+        let mut details = subject("", OPTIONS_GROUP, kind);
+        details["causes"] = json!([cause(error)]);
+        status.details = Some(details);
+        status
+    }
+
+    /// 422: a well-formed request that does not go with the object.
+    pub(crate) fn unprocessable(message: impl Into<String>) -> Self {
+        Self::new(422, "Invalid", message).with_empty_details()
+    }
+
+    /// 406: no form the client accepts can be made.
+    pub(crate) fn not_acceptable() -> Self {
+        let message = "only the following media types are accepted: application/json";
+        Self::new(406, "NotAcceptable", message).with_empty_details()
     }
 
     /// 429: slow down.
@@ -183,6 +214,19 @@ impl ApiError {
         }
         status
     }
+}
+
+/// The group that the options of requests belong to.
+const OPTIONS_GROUP: &str = "meta.k8s.io";
+
+fn cause(error: &FieldError) -> Value {
+    json!({"reason": error.kind.reason(), "message": error.body(), "field": error.path})
+}
+
+/// What an error is about; parts that are empty are left out.
+fn subject(name: &str, group: &str, kind: &str) -> Value {
+    let parts = [("name", name), ("group", group), ("kind", kind)];
+    parts.into_iter().filter(|(_, text)| !text.is_empty()).map(|(key, text)| (key.to_owned(), Value::from(text))).collect()
 }
 
 impl IntoResponse for ApiError {

@@ -89,6 +89,9 @@ impl Server {
                     let body = read_body(body).await?;
                     return self.on_transient(what, &caller, &target, &query, &body).await;
                 }
+                if !self.serves(&target.group, &target.version) {
+                    return Ok(respond::no_such_page());
+                }
                 let resource = self.resource(&target.group, &target.version, &target.resource)?;
                 // Taken out because an upgrade needs to own it.
                 let upgrade = parts.extensions.remove::<OnUpgrade>();

@@ -109,6 +109,15 @@ fn add_warnings(response: &mut Response, warnings: &[String]) {
     }
 }
 
+/// 404 as a web server gives it, for paths where no API is.
+pub(crate) fn no_such_page() -> Response {
+    let mut response = Response::new(Body::from("404 page not found\n"));
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, plain);
+    response
+}
+
 /// Kinds whose deletion answers with the object, as kube-apiserver does for these.
 const ANSWER_WITH_OBJECT: &[&str] = &[
     "pods",
@@ -130,18 +139,16 @@ pub(crate) fn deleted(resource: &Resource, deleted: &Deleted, renderer: &Rendere
     if !deleted.gone || with_object {
         return object(resource, &Answer::found(Arc::clone(&deleted.entry)), renderer);
     }
-    let status = json!({
+    let mut status = json!({
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": {},
         "status": "Success",
-        "details": {
-            "name": deleted.entry.meta.name,
-            "group": resource.group,
-            "kind": resource.plural,
-            "uid": deleted.entry.meta.uid,
-        },
+        "details": {"name": deleted.entry.meta.name, "kind": resource.plural, "uid": deleted.entry.meta.uid},
     });
+    if !resource.group.is_empty() {
+        status["details"]["group"] = json!(resource.group);
+    }
     value(StatusCode::OK, &status)
 }
 

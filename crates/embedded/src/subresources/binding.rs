@@ -76,7 +76,7 @@ impl Server {
             let error = maar_machinery::error::FieldError::required("target.name", "the name of a node");
             return Err(ApiError::invalid(&pods, key.name(), &[error]));
         }
-        let conflict = |why: String| ApiError::conflict(&pods, key.name(), why);
+        let conflict = |why: String| ApiError::conflict(&pods, key.name(), why).of_kind("pods/binding");
         let change = |old: &Value| {
             if binding.metadata.uid.as_deref().is_some_and(|uid| old["metadata"]["uid"] != uid) {
                 return Err(conflict("Precondition failed: the Pod has another UID".into()));

@@ -16,8 +16,21 @@ impl Server {
         caller: &Caller,
         resource: &Resource,
         namespace: &str,
+        object: Value,
+        options: &WriteOptions,
+    ) -> Result<Written, ApiError> {
+        self.create_new(caller, resource, namespace, object, options, false).await
+    }
+
+    /// The same for an object whose managed fields may be settled already, as apply does.
+    pub(super) async fn create_new(
+        &self,
+        caller: &Caller,
+        resource: &Resource,
+        namespace: &str,
         mut object: Value,
         options: &WriteOptions,
+        fields_settled: bool,
     ) -> Result<Written, ApiError> {
         let mut warnings = decode_object(resource, &mut object, options.field_validation)?;
         let name = self.identify(resource, namespace, &mut object)?;
@@ -29,7 +42,9 @@ impl Server {
         let admitted = self.admit_create(caller, resource, &key, &mut object, options).await?;
         warnings.extend(admitted.warnings);
         self.validate(resource, &object, None, None)?;
-        self.own_fields(caller, resource, None, &mut object, None, options);
+        if !fields_settled {
+            self.own_fields(caller, resource, None, &mut object, None, options);
+        }
         let mut stored = self.to_storage(resource, object);
         let _addresses = resource.is("services").then(|| self.addresses.lock());
         self.allocate(resource, &mut stored)?;

@@ -213,7 +213,7 @@ fn check_preconditions(
         let why = format!(
             "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
         );
-        Err(ApiError::conflict(resource, key.name(), why))
+        Err(ApiError::conflict(resource, key.name(), why).of_kind(&resource.kind))
     };
     if let Some(uid) = &wanted.uid
         && **uid != *current.meta.uid

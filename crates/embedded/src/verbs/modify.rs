@@ -147,9 +147,11 @@ impl Server {
         operations.extend(self.charge_update(caller, resource, key, &stored, old)?);
         match self.store.commit(operations) {
             Ok(mut entries) => {
-                let entry = entries.swap_remove(0);
+                let mut entry = entries.swap_remove(0);
                 if finished {
                     self.after_delete(resource, &entry);
+                    // The client sees what it wrote, although that was never stored.
+                    entry = store::decode(&stored, entry.revision).into();
                 } else {
                     self.after_write(resource, &entry);
                 }

@@ -1,6 +1,7 @@
 //! Patch: JSON, merge, strategic merge, and server-side apply.
 
-use maar_machinery::patch as machinery;
+use maar_machinery::error::FieldError;
+use maar_machinery::patch::{self as machinery, PatchError};
 use serde_json::{Value, json};
 
 use super::Written;
@@ -63,7 +64,8 @@ impl Server {
             return self.apply(caller, resource, key, subresource, applied, options).await;
         }
         if options.force {
-            return Err(ApiError::bad_request("force: may only be set for apply patches"));
+            let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
+            return Err(ApiError::invalid_options("PatchOptions", &error));
         }
         let change = |old: &Value| {
             let mut object = patched(resource, old, body)?;
@@ -83,7 +85,8 @@ impl Server {
         options: &WriteOptions,
     ) -> Result<Written, ApiError> {
         if options.field_manager.is_none() {
-            return Err(ApiError::bad_request("fieldManager: is required for apply patches"));
+            let error = FieldError::required("fieldManager", "is required for apply patch");
+            return Err(ApiError::invalid_options("PatchOptions", &error));
         }
         let mut applied = applied.clone();
         check_applied(resource, key, &mut applied)?;
@@ -125,7 +128,7 @@ impl Server {
     ) -> Result<Written, ApiError> {
         let mut object = self.merge_applied(resource, None, applied, None, options)?;
         metadata(&mut object).insert("name".into(), key.name().into());
-        self.create(caller, resource, key.namespace(), object, options).await
+        self.create_new(caller, resource, key.namespace(), object, options, true).await
     }
 }
 
@@ -170,11 +173,12 @@ fn patched(resource: &Resource, old: &Value, body: &PatchBody) -> Result<Value, 
         PatchBody::Apply(_) => unreachable!("apply does not come this way"),
     };
     result.map_err(|error| {
-        let reason = match error.code() {
-            415 => "UnsupportedMediaType",
-            422 => "Invalid",
-            _ => "BadRequest",
-        };
-        ApiError::new(error.code(), reason, error.to_string())
+        match error {
+            PatchError::BadRequest(message) => ApiError::bad_request(message),
+            PatchError::TooLarge(message) => ApiError::new(413, "RequestEntityTooLarge", message),
+            PatchError::UnsupportedMediaType(message) => ApiError::unsupported_media_type(message),
+            PatchError::Unprocessable { detail } => ApiError::unprocessable(detail),
+            PatchError::Internal(message) => ApiError::internal(message),
+        }
     })
 }

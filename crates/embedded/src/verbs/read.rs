@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use maar_machinery::error::FieldError;
 use maar_machinery::selector::{FieldSelector, LabelSelector};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -170,9 +171,11 @@ impl ListOptions {
             (None | Some("NotOlderThan"), Some(number)) => Match::NotOlderThan(number),
             (Some("Exact"), Some(number)) if number > 0 => Match::Exact(number),
             (Some(_), None) => {
-                return Err(ApiError::bad_request(
+                let error = FieldError::forbidden(
+                    "resourceVersionMatch",
                     "resourceVersionMatch is forbidden unless resourceVersion is provided",
-                ));
+                );
+                return Err(ApiError::invalid_options("ListOptions", &error));
             }
             (Some(other), _) => {
                 return Err(ApiError::bad_request(format!(

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use maar_machinery::error::FieldError;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -47,9 +48,11 @@ impl WatchOptions {
         let version = version.transpose()?.filter(|version| *version > 0);
         let send_initial = query.flag("sendInitialEvents")?;
         if send_initial.is_some() && query.text("resourceVersionMatch") != Some("NotOlderThan") {
-            return Err(ApiError::bad_request(
-                "sendInitialEvents is forbidden unless resourceVersionMatch is NotOlderThan",
-            ));
+            let error = FieldError::forbidden(
+                "resourceVersionMatch",
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            );
+            return Err(ApiError::invalid_options("ListOptions", &error));
         }
         let timeout = query.number("timeoutSeconds")?.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
         Ok(Self {
