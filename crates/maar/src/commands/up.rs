@@ -63,7 +63,7 @@ fn read_profile(arguments: &Arguments) -> anyhow::Result<Profile> {
     };
     let profile = Profile::parse(&text).with_context(|| format!("understanding {name}"))?;
     Ok(match arguments.nodes {
-        Some(count) => profile.scaled(count),
+        Some(count) => profile.with_total(count),
         None => profile,
     })
 }
@@ -79,7 +79,8 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     let kubelets = KubeletDirectory::default();
     cluster.set_kubelets(Arc::new(kubelets.clone()));
     let client = cluster.client();
-    let nodes = start_nodes(&client, profile, &kubelets, stop).await?;
+    let local = local_options(arguments, Some(&listener));
+    let nodes = start_nodes(&client, profile, local, &kubelets, stop).await?;
     write_private(&arguments.write_kubeconfig, &cluster.kubeconfig(&listener)?)?;
     let page_port = if arguments.port == 0 { 0 } else { arguments.port.saturating_add(1) };
     let page = page::serve(client, page_port, stop.clone()).await?;
@@ -100,7 +101,7 @@ async fn join(file: &Path, profile: &Profile, stop: &CancellationToken) -> anyho
     let address = config.cluster_url.clone();
     let client = Client::try_from(config)?;
     client.apiserver_version().await.with_context(|| format!("reaching the cluster at {address}"))?;
-    let nodes = start_nodes(&client, profile, &KubeletDirectory::default(), stop).await?;
+    let nodes = start_nodes(&client, profile, None, &KubeletDirectory::default(), stop).await?;
     say(&format!("{} simulated nodes joined {address}", profile.total()));
     wait_for_end(stop).await;
     nodes.stopped().await;
@@ -127,23 +128,39 @@ impl Nodes {
 async fn start_nodes(
     client: &Client,
     profile: &Profile,
+    local: Option<LocalOptions>,
     kubelets: &KubeletDirectory,
     stop: &CancellationToken,
 ) -> anyhow::Result<Nodes> {
-    let clock = wall_clock();
-    let options = Options::in_process("up", clock.clone(), 1);
-    let simulated = simulate(client.clone(), profile, options, stop.clone()).await?;
+    let options = Options::in_process("up", wall_clock(), 1);
+    let simulated = simulate(client.clone(), profile.clone(), options, stop.clone()).await?;
     kubelets.add(simulated.dialer());
-    let local = match find_sandbox() {
-        Ok(sandbox) => {
-            let options = LocalOptions::new("local", clock);
+    let local = match (local, find_sandbox().await) {
+        (None, _) => Err("only the embedded cluster has one".to_owned()),
+        (Some(_), Err(reason)) => Err(reason.to_string()),
+        (Some(options), Ok(sandbox)) => {
             let local = run_local(client.clone(), sandbox, options, stop.clone()).await?;
             kubelets.add(local.dialer());
             Ok(local)
         }
-        Err(reason) => Err(reason.to_string()),
     };
     Ok(Nodes { simulated, local, count: profile.total() })
+}
+
+/// The local node keeps its files beside the cluster's state, or beside the kubeconfig.
+fn local_options(arguments: &Arguments, listener: Option<&Listener>) -> Option<LocalOptions> {
+    let beside = arguments.write_kubeconfig.parent().map(Path::to_path_buf).unwrap_or_default();
+    let state = arguments.data_dir.clone().unwrap_or(beside).join("local-node");
+    Some(LocalOptions {
+        name: "local".to_owned(),
+        set: "local".to_owned(),
+        clock: wall_clock(),
+        volume_roots: Vec::new(),
+        state,
+        address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        api_server: listener.map(|listener| (listener.address().ip().to_string(), listener.address().port())),
+        tainted: true,
+    })
 }
 
 fn wall_clock() -> maar_nodes::Clock {
@@ -175,7 +192,7 @@ fn announce(listener: &Listener, page: SocketAddr, kubeconfig: &Path, data: Opti
     let file = kubeconfig.display();
     say("");
     say("Maar is up.");
-    say(&format!("  Kubernetes API   https://{}", listener.address()));
+    say(&format!("  Kubernetes API   {}", listener.url()));
     say(&format!("  status page      http://{page}"));
     say(&format!("  kubeconfig       {file}"));
     match data {
