@@ -158,7 +158,7 @@ fn local_options(arguments: &Arguments, listener: Option<&Listener>) -> Option<L
         volume_roots: Vec::new(),
         state,
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        api_server: listener.map(|listener| (listener.address().ip().to_string(), listener.address().port())),
+        api_server: listener.map(|listener| (listener.address.ip().to_string(), listener.address.port())),
         tainted: true,
     })
 }
