@@ -6,4 +6,4 @@ mod ownership;
 mod storage_form;
 
 pub(crate) use definitions::TABLE as DEFINITIONS;
-pub(crate) use storage_form::is_storage_form;
+pub(crate) use storage_form::{from_storage, is_storage_form, to_storage};

@@ -27,4 +27,5 @@ pub use cluster::{Cluster, Config, ListenError, Listener};
 pub use identity::{PkiError, TransportError};
 pub use server::UserInfo;
 pub use status::ApiError;
+pub use store::{Entry, Event, Key, Listing, Meta, Owner, RevisionError, Store};
 pub use world::{Clock, World};

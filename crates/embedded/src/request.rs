@@ -9,26 +9,26 @@ use crate::status::ApiError;
 
 /// A request for objects, as authorization and the verbs see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub(crate) struct Target {
     /// API group, empty for core.
-    pub group: String,
+    pub(crate) group: String,
     /// API version.
-    pub version: String,
+    pub(crate) version: String,
     /// Plural resource name.
-    pub resource: String,
+    pub(crate) resource: String,
     /// Namespace, empty for none.
-    pub namespace: String,
+    pub(crate) namespace: String,
     /// Object name, empty for collections.
-    pub name: String,
+    pub(crate) name: String,
     /// Subresource name, empty for none.
-    pub subresource: String,
+    pub(crate) subresource: String,
     /// What follows the subresource (proxy paths).
-    pub rest: String,
+    pub(crate) rest: String,
 }
 
 /// Where a path leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Route {
+pub(crate) enum Route {
     /// Objects of a resource.
     Resource(Target),
     /// Anything else: discovery, health, documents.
@@ -36,7 +36,7 @@ pub enum Route {
 }
 
 /// Reads a path.
-pub fn route(path: &str) -> Route {
+pub(crate) fn route(path: &str) -> Route {
     let other = || Route::Other(path.trim_end_matches('/').to_owned());
     let mut segments = path.split('/').filter(|segment| !segment.is_empty());
     let (group, version) = match segments.next() {
@@ -85,7 +85,7 @@ fn target(group: &str, version: &str, rest: &[Cow<'_, str>]) -> Option<Target> {
     target.resource = parts.next()?.to_string();
     target.name = parts.next().map(ToString::to_string).unwrap_or_default();
     target.subresource = parts.next().map(ToString::to_string).unwrap_or_default();
-    target.rest = parts.map(|part| format!("/{part}")).collect();
+    target.rest = parts.fold(String::new(), |rest, part| rest + "/" + part);
     if group.is_empty() && target.resource == "namespaces" {
         target.namespace.clear();
     }
@@ -115,11 +115,11 @@ pub(crate) fn decode(text: &str) -> Cow<'_, str> {
 
 /// The query of a request, decoded; a key may come more than once.
 #[derive(Clone, Debug, Default)]
-pub struct Query(BTreeMap<String, Vec<String>>);
+pub(crate) struct Query(BTreeMap<String, Vec<String>>);
 
 impl Query {
     /// Reads the part after `?`.
-    pub fn parse(query: Option<&str>) -> Self {
+    pub(crate) fn parse(query: Option<&str>) -> Self {
         let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -130,17 +130,12 @@ impl Query {
     }
 
     /// The first value of a key, if it is not empty.
-    pub fn text(&self, key: &str) -> Option<&str> {
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
         self.0.get(key)?.first().map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// All values of a key.
-    pub fn all(&self, key: &str) -> &[String] {
-        self.0.get(key).map_or(&[], Vec::as_slice)
-    }
-
     /// A yes or no; present without a value means yes.
-    pub fn flag(&self, key: &str) -> Result<Option<bool>, ApiError> {
+    pub(crate) fn flag(&self, key: &str) -> Result<Option<bool>, ApiError> {
         match self.0.get(key).and_then(|values| values.first()).map(String::as_str) {
             None => Ok(None),
             Some("" | "1" | "true" | "True" | "TRUE" | "t") => Ok(Some(true)),
@@ -152,7 +147,7 @@ impl Query {
     }
 
     /// A number.
-    pub fn number<T: std::str::FromStr>(&self, key: &str) -> Result<Option<T>, ApiError> {
+    pub(crate) fn number<T: std::str::FromStr>(&self, key: &str) -> Result<Option<T>, ApiError> {
         self.text(key)
             .map(|text| {
                 text.parse()
@@ -164,7 +159,7 @@ impl Query {
 
 /// How unknown and duplicate fields are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FieldValidation {
+pub(crate) enum FieldValidation {
     /// Dropped silently.
     Ignore,
     /// Dropped, and the client is warned.
@@ -176,20 +171,20 @@ pub enum FieldValidation {
 
 /// Options of create, update and patch.
 #[derive(Clone, Debug, Default)]
-pub struct WriteOptions {
+pub(crate) struct WriteOptions {
     /// Do everything but store it.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Who the fields belong to.
-    pub field_manager: Option<String>,
+    pub(crate) field_manager: Option<String>,
     /// How unknown fields are treated.
-    pub field_validation: FieldValidation,
+    pub(crate) field_validation: FieldValidation,
     /// Take over fields of other managers on apply.
-    pub force: bool,
+    pub(crate) force: bool,
 }
 
 impl WriteOptions {
     /// Reads them from the query.
-    pub fn parse(query: &Query) -> Result<Self, ApiError> {
+    pub(crate) fn parse(query: &Query) -> Result<Self, ApiError> {
         let field_validation = match query.text("fieldValidation") {
             None | Some("Warn") => FieldValidation::Warn,
             Some("Ignore") => FieldValidation::Ignore,
@@ -214,7 +209,7 @@ impl WriteOptions {
 }
 
 /// Whether the query asks for a dry run.
-pub fn dry_run(query: &Query) -> Result<bool, ApiError> {
+pub(crate) fn dry_run(query: &Query) -> Result<bool, ApiError> {
     match query.text("dryRun") {
         None => Ok(false),
         Some("All") => Ok(true),
@@ -226,7 +221,7 @@ pub fn dry_run(query: &Query) -> Result<bool, ApiError> {
 
 /// In which form objects are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// As they are.
     Object,
     /// As rows for people.
@@ -236,7 +231,7 @@ pub enum Form {
 }
 
 /// Reads the `Accept` header; the first form that is understood wins.
-pub fn accepted_form(headers: &HeaderMap) -> Result<Form, ApiError> {
+pub(crate) fn accepted_form(headers: &HeaderMap) -> Result<Form, ApiError> {
     let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else {
         return Ok(Form::Object);
     };
@@ -260,7 +255,7 @@ pub fn accepted_form(headers: &HeaderMap) -> Result<Form, ApiError> {
 }
 
 /// The verb that authorization knows a request by.
-pub fn verb(method: &Method, target: &Target, query: &Query) -> &'static str {
+pub(crate) fn verb(method: &Method, target: &Target, query: &Query) -> &'static str {
     let collection = target.name.is_empty();
     let connect = matches!(target.subresource.as_str(), "exec" | "attach" | "portforward" | "proxy");
     match *method {
@@ -320,7 +315,7 @@ mod tests {
         let query = Query::parse(Some("labelSelector=a%3Db%2Cc&watch=1&command=a&command=b+c"));
         assert_eq!(query.text("labelSelector"), Some("a=b,c"));
         assert_eq!(query.flag("watch"), Ok(Some(true)));
-        assert_eq!(query.all("command"), ["a", "b c"]);
+        assert_eq!(query.text("command"), Some("a"));
         assert!(query.number::<u64>("watch").is_ok());
     }
 }

@@ -14,7 +14,7 @@ use maar_machinery::fields::Type;
 use maar_machinery::schema::Schema;
 use serde_json::Value;
 
-pub(crate) use builtin::{Builtin, builtins};
+pub(crate) use builtin::Builtin;
 pub(crate) use registry::Registry;
 pub(crate) use transient::{TRANSIENTS, Transient, transient};
 

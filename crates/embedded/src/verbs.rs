@@ -12,7 +12,7 @@ mod watch;
 use std::sync::Arc;
 
 pub(crate) use delete::{DEFINITION_CLEANUP, DeleteOptions, Deleted, FOREGROUND, ORPHAN, Propagation};
-pub(crate) use modify::{Change, Changed};
+pub(crate) use modify::Changed;
 pub(crate) use patch::{PatchBody, decode_yaml};
 pub(crate) use prepare::decode_body;
 pub(crate) use read::{ListOptions, Page, Selection};

@@ -109,7 +109,7 @@ impl World {
 }
 
 /// `2026-01-01T00:00:00Z`: the form of `metav1.Time`.
-pub fn seconds_text(time: Timestamp) -> String {
+pub(crate) fn seconds_text(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 

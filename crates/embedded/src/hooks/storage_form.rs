@@ -3,11 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::resource::Resource;
-use crate::server::Server;
 
-impl Server {
-    /// A written object as it is stored.
-    pub(crate) fn to_storage(&self, resource: &Resource, mut object: Value) -> Value {
+/// A written object as it is stored.
+pub(crate) fn to_storage(resource: &Resource, mut object: Value) -> Value {
         if resource.api_version() == resource.storage_api_version {
             return object;
         }
@@ -18,8 +16,8 @@ impl Server {
         object
     }
 
-    /// A stored object as this version shows it.
-    pub(crate) fn from_storage(&self, resource: &Resource, mut object: Value) -> Value {
+/// A stored object as this version shows it.
+pub(crate) fn from_storage(resource: &Resource, mut object: Value) -> Value {
         if resource.api_version() == resource.storage_api_version {
             return object;
         }
@@ -29,7 +27,6 @@ impl Server {
         set_api_version(&mut object, &resource.api_version());
         object
     }
-}
 
 /// Whether stored bytes can be answered as they are.
 pub(crate) fn is_storage_form(resource: &Resource) -> bool {

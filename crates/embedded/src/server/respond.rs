@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Server;
 use super::handler::Call;
-use crate::hooks::is_storage_form;
+use crate::hooks::{from_storage, is_storage_form};
 use crate::request::Form;
 use crate::resource::Resource;
 use crate::status::ApiError;
@@ -74,7 +74,7 @@ impl Renderer {
     }
 
     fn value(&self, resource: &Resource, entry: &Entry) -> Value {
-        self.server.from_storage(resource, entry.value())
+        from_storage(resource, entry.value())
     }
 
     fn table(&self, resource: &Resource, objects: &[Value], metadata: &Value, headings: bool) -> Value {
@@ -102,7 +102,7 @@ fn json_response(code: StatusCode, body: Body) -> Response {
 
 fn add_warnings(response: &mut Response, warnings: &[String]) {
     for warning in warnings {
-        let text = format!("299 - {:?}", warning);
+        let text = format!("299 - {warning:?}");
         if let Ok(value) = HeaderValue::from_str(&text) {
             response.headers_mut().append(header::WARNING, value);
         }

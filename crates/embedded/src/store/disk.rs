@@ -55,12 +55,15 @@ struct SnapshotEnd {
     end: u64,
 }
 
+/// A row as it is read: its key, bytes, revision and selectable fields.
 type Row = (Key, Vec<u8>, u64, Vec<Box<str>>);
+/// The same without the key.
+type Stored = (Vec<u8>, u64, Vec<Box<str>>);
 
 #[derive(Default)]
 pub(super) struct Loaded {
     pub(super) revision: u64,
-    rows_by_key: BTreeMap<Key, (Vec<u8>, u64, Vec<Box<str>>)>,
+    rows_by_key: BTreeMap<Key, Stored>,
 }
 
 impl Loaded {

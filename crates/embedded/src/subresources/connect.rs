@@ -19,13 +19,13 @@ use crate::resource::Subresource;
 use crate::server::{Call, Server};
 use crate::status::ApiError;
 
-fn bad_options(error: OptionsError) -> ApiError {
+fn bad_options(error: &OptionsError) -> ApiError {
     ApiError::bad_request(error.to_string())
 }
 
 impl Server {
     pub(super) async fn on_log(&self, call: &Call<'_>) -> Result<Response, ApiError> {
-        let options = LogOptions::from_query(call.parts.uri.query()).map_err(bad_options)?;
+        let options = LogOptions::from_query(call.parts.uri.query()).map_err(|error| bad_options(&error))?;
         let pod = self.get(&call.resource, &call.key())?.value();
         let container = container(&pod, options.container.as_deref())?;
         let path = format!(
@@ -50,17 +50,17 @@ impl Server {
         let place = format!("{}/{}", call.target.namespace, call.target.name);
         let (path, container) = match subresource {
             Subresource::Exec => {
-                let options = ExecOptions::from_api_query(query).map_err(bad_options)?;
+                let options = ExecOptions::from_api_query(query).map_err(|error| bad_options(&error))?;
                 let container = container(&pod, options.container.as_deref())?;
                 (format!("/exec/{place}/{container}{}", question(&options.to_kubelet_query())), container)
             }
             Subresource::Attach => {
-                let options = AttachOptions::from_api_query(query).map_err(bad_options)?;
+                let options = AttachOptions::from_api_query(query).map_err(|error| bad_options(&error))?;
                 let container = container(&pod, options.container.as_deref())?;
                 (format!("/attach/{place}/{container}{}", question(&options.to_kubelet_query())), container)
             }
             _ => {
-                let options = PortForwardOptions::from_query(query).map_err(bad_options)?;
+                let options = PortForwardOptions::from_query(query).map_err(|error| bad_options(&error))?;
                 (format!("/portForward/{place}{}", question(&options.to_kubelet_query())), String::new())
             }
         };

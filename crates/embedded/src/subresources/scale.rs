@@ -8,11 +8,15 @@ use maar_machinery::crd::{FieldPath, Scale};
 use maar_machinery::selector::LabelSelector;
 use serde_json::{Value, json};
 
+use crate::hooks::from_storage;
 use crate::request::WriteOptions;
 use crate::resource::{Origin, Resource, Subresource};
 use crate::server::{Call, Server, content_type, respond_value};
 use crate::status::ApiError;
 use crate::verbs::{Changed, PatchBody, decode_body};
+
+/// Makes the Scale that is wanted from the one there is.
+type Wanted = Box<dyn Fn(&Value) -> Result<Value, ApiError> + Send + Sync>;
 
 /// Where a kind keeps its replica counts and selector.
 fn paths(resource: &Resource) -> Scale {
@@ -34,9 +38,9 @@ impl Server {
         let paths = paths(resource);
         let shown = |entry: Value| respond_value(StatusCode::OK, &scale_of(&entry, &paths));
         let key = call.key();
-        let wanted: Box<dyn Fn(&Value) -> Result<Value, ApiError> + Send + Sync> = match call.parts.method {
+        let wanted: Wanted = match call.parts.method {
             Method::GET => {
-                let object = self.from_storage(resource, self.get(resource, &key)?.value());
+                let object = from_storage(resource, self.get(resource, &key)?.value());
                 return Ok(shown(object));
             }
             Method::PUT => {
@@ -56,7 +60,7 @@ impl Server {
         let options = WriteOptions::parse(call.query)?;
         let part = Some(Subresource::Scale);
         let written = self.modify(call.caller, resource, &key, part, &change, &options).await?;
-        Ok(shown(self.from_storage(resource, written.entry.value())))
+        Ok(shown(from_storage(resource, written.entry.value())))
     }
 }
 

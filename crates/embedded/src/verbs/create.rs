@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::prepare::decode_object;
-use super::{ATTEMPTS, Written};
+use super::Written;
+use crate::hooks::to_storage;
 use crate::request::WriteOptions;
 use crate::resource::Resource;
 use crate::server::{Caller, Server};
@@ -23,6 +24,7 @@ impl Server {
     }
 
     /// The same for an object whose managed fields may be settled already, as apply does.
+    #[expect(clippy::unused_async, reason = "admission webhooks will be awaited here")]
     pub(super) async fn create_new(
         &self,
         caller: &Caller,
@@ -32,47 +34,38 @@ impl Server {
         options: &WriteOptions,
         fields_settled: bool,
     ) -> Result<Written, ApiError> {
-        let mut warnings = decode_object(resource, &mut object, options.field_validation)?;
+        let warnings = decode_object(resource, &mut object, options.field_validation)?;
         let name = self.identify(resource, namespace, &mut object)?;
-        self.default(resource, &mut object);
+        Self::default(resource, &mut object);
         resource.strategy().prepare_create(&mut object, &self.world);
-        self.prepare_custom_create(resource, &mut object);
+        Self::prepare_custom_create(resource, &mut object);
         let key = Key::new(&resource.table, if resource.namespaced { namespace } else { "" }, &name);
         self.identity_on_create(caller, resource, &key, &mut object)?;
-        let admitted = self.admit_create(caller, resource, &key, &mut object, options).await?;
-        warnings.extend(admitted.warnings);
-        self.validate(resource, &object, None, None)?;
+        self.admit_create(resource, &key)?;
+        Self::validate(resource, &object, None, None)?;
         if !fields_settled {
             self.own_fields(caller, resource, None, &mut object, None, options);
         }
-        let mut stored = self.to_storage(resource, object);
+        let mut stored = to_storage(resource, object);
         let _addresses = resource.is("services").then(|| self.addresses.lock());
         self.allocate(resource, &mut stored)?;
         let exists = || ApiError::already_exists(resource, &name);
-        for _ in 0..ATTEMPTS {
-            if self.store.get(&key).is_some() {
-                return Err(exists());
-            }
-            let charges = self.charge_create(caller, resource, &key, &stored)?;
-            if options.dry_run {
-                let entry = store::decode(&stored, self.store.revision());
-                return Ok(Written { entry: entry.into(), created: true, warnings });
-            }
-            let mut operations =
-                vec![store::put(key.clone(), &stored, resource.fields_of(&stored), Expect::Absent)];
-            operations.extend(charges);
-            match self.store.commit(operations) {
-                Ok(mut entries) => {
-                    let entry = entries.swap_remove(0);
-                    self.after_write(resource, &entry);
-                    return Ok(Written { entry, created: true, warnings });
-                }
-                Err(CommitError::Stale(stale)) if stale == key => return Err(exists()),
-                // A quota changed meanwhile: count again.
-                Err(CommitError::Stale(_)) => {}
-                Err(error @ CommitError::Disk(_)) => return Err(ApiError::internal(error)),
-            }
+        if self.store.get(&key).is_some() {
+            return Err(exists());
         }
-        Err(ApiError::conflict(resource, &name, "too many writers at once; please try again"))
+        if options.dry_run {
+            let entry = store::decode(&stored, self.store.revision());
+            return Ok(Written { entry: entry.into(), created: true, warnings });
+        }
+        let put = store::put(key.clone(), &stored, resource.fields_of(&stored), Expect::Absent);
+        match self.store.commit(vec![put]) {
+            Ok(mut entries) => {
+                let entry = entries.swap_remove(0);
+                self.after_write(resource, &entry);
+                Ok(Written { entry, created: true, warnings })
+            }
+            Err(CommitError::Stale(_)) => Err(exists()),
+            Err(error @ CommitError::Disk(_)) => Err(ApiError::internal(error)),
+        }
     }
 }

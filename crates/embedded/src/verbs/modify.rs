@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::prepare::{count_generation, decode_object, meta_text, metadata};
 use super::{ATTEMPTS, Written};
+use crate::hooks::{from_storage, to_storage};
 use crate::request::WriteOptions;
 use crate::resource::{Resource, Subresource};
 use crate::server::{Caller, Server};
@@ -87,15 +88,16 @@ impl Server {
         Err(ApiError::modified(resource, key.name()))
     }
 
+    #[expect(clippy::unused_async, reason = "admission webhooks will be awaited here")]
     async fn try_modify(&self, attempt: &Attempt<'_>, change: &Change<'_>) -> Result<Outcome, ApiError> {
         let Attempt { resource, key, subresource, options, caller } = *attempt;
         let current =
             self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
-        let old = self.from_storage(resource, current.value());
-        let Changed { object: mut new, mut warnings, fields_settled } = change(&old)?;
+        let old = from_storage(resource, current.value());
+        let Changed { object: mut new, warnings, fields_settled } = change(&old)?;
         check_revision(resource, key, &new, &current)?;
-        self.carry_identity(resource, key.namespace(), &mut new, &old)?;
-        self.default(resource, &mut new);
+        Self::carry_identity(resource, key.namespace(), &mut new, &old)?;
+        Self::default(resource, &mut new);
         if subresource == Some(Subresource::Approval) {
             keep_all_but_status(&mut new, &old);
             strategy::prepare_approval(&mut new, &old, &self.world);
@@ -103,35 +105,31 @@ impl Server {
             keep_all_but_status(&mut new, &old);
             resource.strategy().prepare_status(&mut new, &old, &self.world);
         } else {
-            self.prepare_object_update(resource, subresource, &mut new, &old);
+            Self::prepare_object_update(resource, subresource, &mut new, &old);
         }
         self.identity_on_update(caller, resource, key, subresource, &new, &old)?;
-        let admitted =
-            self.admit_update(caller, resource, key, subresource, &mut new, &old, options).await?;
-        warnings.extend(admitted.warnings);
         count_generation(resource, &mut new, &old);
-        self.validate(resource, &new, Some(&old), subresource)?;
+        Self::validate(resource, &new, Some(&old), subresource)?;
         if !fields_settled {
             self.own_fields(caller, resource, Some(&old), &mut new, subresource, options);
         }
         if keep_times_of_no_change(&old, &mut new) {
             return Ok(Outcome::Done(Written { entry: current, created: false, warnings }));
         }
-        self.store_change(attempt, &current, &old, new, warnings)
+        self.store_change(attempt, &current, new, warnings)
     }
 
     fn store_change(
         &self,
         attempt: &Attempt<'_>,
         current: &Arc<Entry>,
-        old: &Value,
         new: Value,
         warnings: Vec<String>,
     ) -> Result<Outcome, ApiError> {
-        let Attempt { resource, key, options, caller, .. } = *attempt;
+        let Attempt { resource, key, options, .. } = *attempt;
         let expect = Expect::Revision(current.revision);
         let finished = deletion_is_finished(&new);
-        let mut stored = self.to_storage(resource, new);
+        let mut stored = to_storage(resource, new);
         let _addresses = resource.is("services").then(|| self.addresses.lock());
         self.allocate(resource, &mut stored)?;
         if options.dry_run {
@@ -143,9 +141,7 @@ impl Server {
         } else {
             store::put(key.clone(), &stored, resource.fields_of(&stored), expect)
         };
-        let mut operations = vec![operation];
-        operations.extend(self.charge_update(caller, resource, key, &stored, old)?);
-        match self.store.commit(operations) {
+        match self.store.commit(vec![operation]) {
             Ok(mut entries) => {
                 let mut entry = entries.swap_remove(0);
                 if finished {
@@ -163,7 +159,6 @@ impl Server {
     }
 
     fn prepare_object_update(
-        &self,
         resource: &Resource,
         subresource: Option<Subresource>,
         new: &mut Value,
@@ -179,7 +174,7 @@ impl Server {
     }
 
     /// A custom kind with a status subresource starts without a status.
-    pub(super) fn prepare_custom_create(&self, resource: &Resource, object: &mut Value) {
+    pub(super) fn prepare_custom_create(resource: &Resource, object: &mut Value) {
         if resource.is_custom()
             && resource.has(Subresource::Status)
             && let Some(map) = object.as_object_mut()

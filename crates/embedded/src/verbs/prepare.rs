@@ -157,7 +157,6 @@ impl Server {
 
     /// Carries the server's metadata over from the stored object to its successor.
     pub(super) fn carry_identity(
-        &self,
         resource: &Resource,
         namespace: &str,
         new: &mut Value,
@@ -186,7 +185,7 @@ impl Server {
     }
 
     /// Defaults from the schema (custom kinds) or from the kind's own rules.
-    pub(super) fn default(&self, resource: &Resource, object: &mut Value) {
+    pub(super) fn default(resource: &Resource, object: &mut Value) {
         match &resource.origin {
             Origin::Custom(version) => version.default(object),
             Origin::Builtin(fact) => fact.strategy.default(object),
@@ -195,7 +194,6 @@ impl Server {
 
     /// Refuses an object that breaks its rules. `old` is the stored object on updates.
     pub(super) fn validate(
-        &self,
         resource: &Resource,
         object: &Value,
         old: Option<&Value>,
@@ -213,13 +211,14 @@ impl Server {
                 errors.extend(strategy.validate(object));
                 errors.extend(strategy.validate_create(object));
             }
-            (Origin::Builtin(_), Some(old)) => match subresource {
-                Some(part) => errors.extend(strategy.validate_subresource(part, object, old)),
-                None => {
+            (Origin::Builtin(_), Some(old)) => {
+                if let Some(part) = subresource {
+                    errors.extend(strategy.validate_subresource(part, object, old));
+                } else {
                     errors.extend(strategy.validate(object));
                     errors.extend(strategy.validate_update(object, old));
                 }
-            },
+            }
         }
         if errors.is_empty() {
             return Ok(());

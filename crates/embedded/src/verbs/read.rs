@@ -38,11 +38,6 @@ enum FieldRef {
 }
 
 impl Selection {
-    /// Everything with these labels.
-    pub(crate) fn labelled(labels: LabelSelector) -> Self {
-        Self { labels: Some(labels), fields: Vec::new() }
-    }
-
     pub(crate) fn parse(resource: &Resource, query: &Query) -> Result<Self, ApiError> {
         let labels = query
             .text("labelSelector")
@@ -68,14 +63,6 @@ impl Selection {
     pub(crate) fn matches(&self, entry: &Entry) -> bool {
         self.labels.as_ref().is_none_or(|selector| selector.matches(&entry.meta))
             && self.fields.iter().all(|test| test.holds(entry))
-    }
-
-    /// The one name this can match, if it says so.
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.fields
-            .iter()
-            .find(|test| test.equal && matches!(test.field, FieldRef::Name))
-            .map(|test| test.value.as_str())
     }
 }
 
@@ -107,7 +94,7 @@ fn field_ref(resource: &Resource, field: &str) -> Result<FieldRef, ApiError> {
                     "field label not supported: {other}; {} has metadata.name{}{}",
                     resource.qualified(),
                     if resource.namespaced { ", metadata.namespace" } else { "" },
-                    resource.field_paths.iter().map(|path| format!(", {path}")).collect::<String>()
+                    resource.field_paths.iter().fold(String::new(), |list, path| list + ", " + path)
                 ))
             }),
     }

@@ -17,9 +17,9 @@ use crate::status::ApiError;
 use crate::store::{Entry, Event, RevisionError, Store};
 
 /// How often a quiet watch says how far it is.
-const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// How long a watch lasts if the client does not say: long, but not so long that it outlives its rights.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(2400);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(40);
 
 /// The options of a watch request.
 #[derive(Clone, Debug)]
@@ -64,19 +64,6 @@ impl WatchOptions {
             bookmarks: query.flag("allowWatchBookmarks")?.unwrap_or(false),
             timeout,
         })
-    }
-
-    /// Everything of a table from now on, with the current state first: what controllers follow.
-    pub(crate) fn everything() -> Self {
-        Self {
-            selection: Selection::default(),
-            namespace: None,
-            after: None,
-            initial_events: true,
-            mark_initial: false,
-            bookmarks: false,
-            timeout: Duration::from_secs(u64::from(u32::MAX)),
-        }
     }
 }
 
