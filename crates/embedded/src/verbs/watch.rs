@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::read::revision_error;
@@ -13,7 +12,7 @@ use crate::request::Query;
 use crate::resource::Resource;
 use crate::server::Server;
 use crate::status::ApiError;
-use crate::store::{Entry, Event, RevisionError, Store};
+use crate::store::{Entry, Event, Follower, RevisionError, Store};
 
 /// How often a quiet watch says how far it is.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
@@ -97,7 +96,7 @@ pub(crate) struct WatchStream {
     options: WatchOptions,
     at: u64,
     waiting: VecDeque<WatchEvent>,
-    changes: watch::Receiver<u64>,
+    changes: Follower,
     deadline: Instant,
     next_bookmark: Instant,
     ended: bool,
@@ -105,7 +104,7 @@ pub(crate) struct WatchStream {
 
 impl Server {
     pub(crate) fn watch(&self, resource: &Resource, options: WatchOptions) -> Result<WatchStream, ApiError> {
-        let changes = self.store.subscribe();
+        let changes = self.store.follow();
         let mut waiting = VecDeque::new();
         let mut at = options.after.unwrap_or(0);
         let current = self.store.revision();
@@ -152,7 +151,7 @@ impl WatchStream {
                 return None;
             }
             // Marked as seen before looking, so that a change in between wakes the wait below.
-            self.changes.borrow_and_update();
+            self.changes.catch_up();
             self.collect();
             if !self.waiting.is_empty() {
                 continue;
@@ -160,7 +159,7 @@ impl WatchStream {
             let wake = if self.options.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline };
             tokio::select! {
                 biased;
-                changed = self.changes.changed() => if changed.is_err() { self.ended = true },
+                () = self.changes.changed() => {}
                 () = tokio::time::sleep_until(wake) => self.on_timer(),
             }
         }
