@@ -8,6 +8,7 @@
 
 mod disk;
 mod entry;
+mod progress;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,11 +17,12 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use serde_json::Value;
-use tokio::sync::watch;
 
 pub(crate) use disk::DiskError;
 pub use entry::{Entry, Meta, Owner};
 pub(crate) use entry::{Draft, decode};
+pub use progress::Follower;
+use progress::Progress;
 pub use table::Event;
 use table::Table;
 
@@ -114,7 +116,7 @@ pub struct Listing {
 #[derive(Debug)]
 pub struct Store {
     inner: RwLock<Inner>,
-    revision: watch::Sender<u64>,
+    progress: Arc<Progress>,
 }
 
 #[derive(Debug)]
@@ -162,14 +164,14 @@ impl Store {
                 inner.insert_row(&key, Arc::new(entry));
             }
             inner.disk = Some(disk);
-            store.revision.send_replace(revision);
+            store.progress.set(revision);
         }
         Ok(store)
     }
 
     fn from_inner(inner: Inner) -> Self {
-        let revision = watch::Sender::new(inner.revision);
-        Self { inner: RwLock::new(inner), revision }
+        let progress = Progress::new(inner.revision);
+        Self { inner: RwLock::new(inner), progress }
     }
 
     /// The newest revision.
@@ -178,8 +180,8 @@ impl Store {
     }
 
     /// Follows the newest revision.
-    pub fn subscribe(&self) -> watch::Receiver<u64> {
-        self.revision.subscribe()
+    pub fn follow(&self) -> Follower {
+        self.progress.follow()
     }
 
     /// The current state of one object.
@@ -272,7 +274,7 @@ impl Store {
         inner.revision = revision;
         inner.rotate_disk();
         // Inside the lock, so that followers never see the counter go backwards.
-        self.revision.send_replace(revision);
+        self.progress.set(revision);
         Ok(entries)
     }
 

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Again, BoxController};
 use crate::status::ApiError;
-use crate::store::{Key, Store};
+use crate::store::{Follower, Key, Store};
 
 const FIRST_RETRY: Duration = Duration::from_millis(5);
 const LAST_RETRY: Duration = Duration::from_mins(1);
@@ -103,7 +102,7 @@ impl Due {
 
 /// Runs until `stop`.
 pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: CancellationToken) {
-    let mut revisions = store.subscribe();
+    let mut follower = store.follow();
     let mut follows: Vec<Follow> =
         controller.tables().into_iter().map(|table| Follow { table: table.into(), at: 0 }).collect();
     let mut due = Due { pace: controller.pace(), ..Due::default() };
@@ -112,7 +111,7 @@ pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: Canc
         restart(&store, &controller, follow, &mut due);
     }
     loop {
-        revisions.borrow_and_update();
+        follower.catch_up();
         if controller.every_table() {
             follow_new_tables(&store, &mut follows);
         }
@@ -128,7 +127,7 @@ pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: Canc
             return;
         }
         let Some(key) = due.pop() else {
-            if !wait(&mut revisions, due.next_ring(), &stop).await {
+            if !wait(&mut follower, due.next_ring(), &stop).await {
                 return;
             }
             continue;
@@ -140,7 +139,7 @@ pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: Canc
 }
 
 /// Waits for a change or a timer; `false` when it is time to stop.
-async fn wait(revisions: &mut watch::Receiver<u64>, ring: Option<Instant>, stop: &CancellationToken) -> bool {
+async fn wait(follower: &mut Follower, ring: Option<Instant>, stop: &CancellationToken) -> bool {
     let timer = async {
         match ring {
             Some(at) => tokio::time::sleep_until(at).await,
@@ -150,7 +149,7 @@ async fn wait(revisions: &mut watch::Receiver<u64>, ring: Option<Instant>, stop:
     tokio::select! {
         biased;
         () = stop.cancelled() => false,
-        changed = revisions.changed() => changed.is_ok(),
+        () = follower.changed() => true,
         () = timer => true,
     }
 }

@@ -218,7 +218,9 @@ impl Scheduler {
                     self.select_node(&request.namespace, &claim, &node).await?;
                 }
                 // The room is given back: the Pod comes again when its claims are bound, and those hold the node.
-                self.state.lock().ledger.remove(key);
+                let mut state = self.state.lock();
+                state.ledger.remove(key);
+                state.queue.excuse(key);
             }
             Outcome::Stuck(why) => {
                 self.report(request, &why).await?;

@@ -14,7 +14,7 @@ use crate::request::Query;
 use crate::resource::Resource;
 use crate::server::Server;
 use crate::status::ApiError;
-use crate::store::{Entry, Event, RevisionError, Store};
+use crate::store::{Entry, Event, Follower, RevisionError, Store};
 
 /// How often a quiet watch says how far it is.
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
@@ -87,7 +87,7 @@ pub(crate) struct WatchStream {
     options: WatchOptions,
     at: u64,
     waiting: VecDeque<WatchEvent>,
-    changes: watch::Receiver<u64>,
+    changes: Follower,
     deadline: Instant,
     next_bookmark: Instant,
     ended: bool,
@@ -95,7 +95,7 @@ pub(crate) struct WatchStream {
 
 impl Server {
     pub(crate) fn watch(&self, resource: &Resource, options: WatchOptions) -> Result<WatchStream, ApiError> {
-        let changes = self.store.subscribe();
+        let changes = self.store.follow();
         let mut waiting = VecDeque::new();
         let mut at = options.after.unwrap_or(0);
         let current = self.store.revision();
@@ -142,7 +142,7 @@ impl WatchStream {
                 return None;
             }
             // Marked as seen before looking, so that a change in between wakes the wait below.
-            self.changes.borrow_and_update();
+            self.changes.catch_up();
             self.collect();
             if !self.waiting.is_empty() {
                 continue;
@@ -150,7 +150,7 @@ impl WatchStream {
             let wake = if self.options.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline };
             tokio::select! {
                 biased;
-                changed = self.changes.changed() => if changed.is_err() { self.ended = true },
+                () = self.changes.changed() => {}
                 () = tokio::time::sleep_until(wake) => self.on_timer(),
             }
         }

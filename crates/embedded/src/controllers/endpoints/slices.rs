@@ -32,25 +32,40 @@ type Group = (&'static str, Vec<TargetPort>);
 pub(crate) fn changes(service: &Service, targets: &[Target], existing: Vec<EndpointSlice>) -> Vec<Change> {
     let labels = labels(service);
     let mut groups = group(service, targets);
+    if groups.is_empty() {
+        // A Service without Pods still has one slice, so that those who look for it find that it is empty.
+        let family = families(service).into_iter().next().unwrap_or("IPv4");
+        groups.insert((family, Vec::new()), BTreeMap::new());
+    }
     let mut changes = Vec::new();
-    let mut kept_any = false;
+    let mut unused: Vec<EndpointSlice> = Vec::new();
     let mut spare: BTreeMap<Group, Vec<EndpointSlice>> = BTreeMap::new();
     for slice in existing.into_iter().filter(is_ours) {
         let key = group_of(&slice);
         match key.filter(|key| groups.contains_key(key)) {
             Some(key) => spare.entry(key).or_default().push(slice),
-            None => changes.push(Change::Delete(slice.metadata.name.unwrap_or_default())),
+            None => unused.push(slice),
         }
     }
     for (key, wanted) in &mut groups {
-        kept_any = true;
         let slices = spare.remove(key).unwrap_or_default();
-        lay_out(service, &labels, key, wanted, slices, &mut changes);
+        lay_out(service, &labels, key, wanted, slices, &mut changes, &mut unused);
     }
-    if !kept_any {
-        placeholder(service, &labels, &mut changes);
-    }
+    reuse(&mut changes, unused);
     changes
+}
+
+/// Slices that are no longer needed take the place of new ones, so that watchers see one change instead of two.
+fn reuse(changes: &mut Vec<Change>, mut unused: Vec<EndpointSlice>) {
+    for change in changes.iter_mut() {
+        let Change::Create(new) = change else { continue };
+        let Some(at) = unused.iter().position(|old| old.address_type == new.address_type) else { continue };
+        let mut slice = new.clone();
+        slice.metadata.name = unused.remove(at).metadata.name;
+        slice.metadata.generate_name = None;
+        *change = Change::Update(slice);
+    }
+    changes.extend(unused.into_iter().map(|slice| Change::Delete(slice.metadata.name.unwrap_or_default())));
 }
 
 fn is_ours(slice: &EndpointSlice) -> bool {
@@ -134,7 +149,9 @@ fn lay_out(
     wanted: &mut BTreeMap<String, Endpoint>,
     slices: Vec<EndpointSlice>,
     changes: &mut Vec<Change>,
+    unused: &mut Vec<EndpointSlice>,
 ) {
+    let is_placeholder = key.1.is_empty() && wanted.is_empty();
     let mut kept: Vec<(EndpointSlice, EndpointSlice)> = Vec::new();
     for before in slices {
         let mut after = before.clone();
@@ -153,14 +170,20 @@ fn lay_out(
         let room = CAPACITY.saturating_sub(endpoints.len());
         endpoints.extend(rest.by_ref().take(room));
     }
+    let mut stays = is_placeholder;
+    let missing = is_placeholder && kept.is_empty();
     for (before, after) in kept {
-        if after.endpoints.as_ref().is_none_or(Vec::is_empty) {
-            changes.push(Change::Delete(before.metadata.name.unwrap_or_default()));
+        let empty = after.endpoints.as_ref().is_none_or(Vec::is_empty);
+        if empty && !std::mem::take(&mut stays) {
+            unused.push(before);
         } else if after != before {
             changes.push(Change::Update(Box::new(after)));
         }
     }
     let rest: Vec<Endpoint> = rest.collect();
+    if missing {
+        changes.push(Change::Create(Box::new(make(service, labels, key, Vec::new()))));
+    }
     for chunk in rest.chunks(CAPACITY) {
         changes.push(Change::Create(Box::new(make(service, labels, key, chunk.to_vec()))));
     }
@@ -194,23 +217,6 @@ fn make(
         address_type: key.0.to_owned(),
         endpoints: Some(endpoints),
         ports: Some(ports).filter(|ports| !ports.is_empty()),
-    }
-}
-
-/// A Service without Pods still has one slice, so that those who look for it find that it is empty.
-fn placeholder(service: &Service, labels: &BTreeMap<String, String>, changes: &mut Vec<Change>) {
-    let family = families(service).into_iter().next().unwrap_or("IPv4");
-    let empty = make(service, labels, &(family, Vec::new()), Vec::new());
-    match changes.iter().position(|change| matches!(change, Change::Delete(_))) {
-        Some(position) => {
-            if let Change::Delete(name) = &changes[position] {
-                let mut kept = empty;
-                kept.metadata.name = Some(name.clone());
-                kept.metadata.generate_name = None;
-                changes[position] = Change::Update(Box::new(kept));
-            }
-        }
-        None => changes.push(Change::Create(Box::new(empty))),
     }
 }
 
@@ -290,6 +296,18 @@ mod tests {
         );
         assert_eq!(sizes(&none), [0], "an empty one stays");
         assert!(none[0].ports.is_none());
+    }
+
+    #[test]
+    fn the_empty_slice_is_filled_and_emptied_in_place() {
+        let service = service(json!({}));
+        let empty = apply(Vec::new(), changes(&service, &[], Vec::new()));
+        assert_eq!(sizes(&empty), [0]);
+        assert!(changes(&service, &[], empty.clone()).is_empty(), "it stays as it is");
+        let filled = changes(&service, &targets(&service, &[backend(0, 8080)]), empty.clone());
+        assert!(matches!(filled.as_slice(), [Change::Update(_)]), "{filled:?}");
+        let emptied = changes(&service, &[], apply(empty, filled));
+        assert!(matches!(emptied.as_slice(), [Change::Update(_)]), "{emptied:?}");
     }
 
     #[test]

@@ -142,6 +142,15 @@ impl Queue {
         }
     }
 
+    /// The Pod waits for something that is under way: that it was tried does not count against it.
+    pub(crate) fn excuse(&mut self, key: &str) {
+        if let Some(mut waiting) = self.remove(key) {
+            waiting.attempts = 0;
+            waiting.tried = Timestamp::MIN;
+            self.insert(key.to_owned(), waiting);
+        }
+    }
+
     /// One Pod is tried again once it has rested.
     pub(crate) fn try_again(&mut self, key: &str, now: Timestamp) {
         let Some(mut waiting) = self.remove(key) else { return };

@@ -221,3 +221,24 @@ async fn a_daemon_set_is_on_every_node_and_follows_them() {
     nodes.sort();
     assert_eq!(nodes, ["late", "node-0", "node-1"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_seed_has_one_history() {
+    let mut histories = Vec::new();
+    for _ in 0..3 {
+        let mut world = World::new(3).await;
+        world.create::<Deployment>(deployment("web", 5, "one")).await;
+        world.create::<Deployment>(deployment("api", 4, "one")).await;
+        world
+            .wait("the first rollouts", async |world| {
+                rolled_out(world, "web", 5).await && rolled_out(world, "api", 4).await
+            })
+            .await;
+        let change = json!({"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "two"}]}}}});
+        world.patch::<Deployment>("web", change).await;
+        world.wait("the second rollout", async |world| rolled_out(world, "web", 5).await).await;
+        histories.push(world.cluster.store().fingerprint());
+    }
+    assert_eq!(histories[0], histories[1]);
+    assert_eq!(histories[1], histories[2]);
+}
