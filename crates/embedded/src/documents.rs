@@ -20,9 +20,15 @@ impl Server {
     pub(crate) fn document(self: &Arc<Self>, path: &str, parts: &Parts) -> Result<Response, ApiError> {
         match path {
             "/version" => Ok(respond_value(StatusCode::OK, &version())),
-            "/healthz" | "/livez" | "/readyz" | "/healthz/ping" | "/livez/ping" | "/readyz/ping" => Ok(text("ok")),
+            "/healthz" | "/livez" | "/readyz" | "/healthz/ping" | "/livez/ping" | "/readyz/ping" => {
+                Ok(text("ok"))
+            }
             "" => Ok(respond_value(StatusCode::OK, &self.paths())),
-            path if path == "/api" || path == "/apis" || path.starts_with("/api/") || path.starts_with("/apis/") => {
+            path if path == "/api"
+                || path == "/apis"
+                || path.starts_with("/api/")
+                || path.starts_with("/apis/") =>
+            {
                 self.discovery(path, parts)
             }
             _ => Err(ApiError::no_such_path()),
@@ -31,8 +37,12 @@ impl Server {
 
     fn paths(&self) -> serde_json::Value {
         let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
-        paths.extend(self.group_versions().into_iter().map(|(group, version)| format!("/apis/{group}/{version}")));
-        paths.extend(["/healthz", "/livez", "/readyz", "/openapi/v2", "/openapi/v3", "/version"].map(String::from));
+        paths.extend(
+            self.group_versions().into_iter().map(|(group, version)| format!("/apis/{group}/{version}")),
+        );
+        paths.extend(
+            ["/healthz", "/livez", "/readyz", "/openapi/v2", "/openapi/v3", "/version"].map(String::from),
+        );
         json!({"paths": paths})
     }
 }

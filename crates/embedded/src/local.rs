@@ -137,10 +137,8 @@ impl Local {
             typed.meta_mut().resource_version = version.map(ToOwned::to_owned);
             Ok(Changed { object: to_value(&typed)?, warnings: Vec::new(), fields_settled: false })
         };
-        let written = self
-            .server
-            .modify(&self.caller, &resource, &key, part, &change, &Self::options())
-            .await?;
+        let written =
+            self.server.modify(&self.caller, &resource, &key, part, &change, &Self::options()).await?;
         from_entry(&written.entry)
     }
 
@@ -153,8 +151,7 @@ impl Local {
         patch: Value,
     ) -> Result<Arc<Entry>, ApiError> {
         let body = PatchBody::Merge(patch);
-        let written =
-            self.server.patch(&self.caller, resource, key, part, &body, &Self::options()).await?;
+        let written = self.server.patch(&self.caller, resource, key, part, &body, &Self::options()).await?;
         Ok(written.entry)
     }
 

@@ -213,9 +213,7 @@ pub(crate) fn dry_run(query: &Query) -> Result<bool, ApiError> {
     match query.text("dryRun") {
         None => Ok(false),
         Some("All") => Ok(true),
-        Some(other) => {
-            Err(ApiError::bad_request(format!("dryRun: {other:?} is not supported; use All")))
-        }
+        Some(other) => Err(ApiError::bad_request(format!("dryRun: {other:?} is not supported; use All"))),
     }
 }
 
@@ -306,7 +304,10 @@ mod tests {
             want("apps/v1", "a", "deployments", "b", "scale")
         );
         assert_eq!(parsed("/apis/apps/v1"), want("/apis/apps/v1", "", "", "", ""));
-        assert_eq!(parsed("/api/v1/nodes/n/proxy/metrics/x"), want("/v1", "", "nodes", "n", "proxy/metrics/x"));
+        assert_eq!(
+            parsed("/api/v1/nodes/n/proxy/metrics/x"),
+            want("/v1", "", "nodes", "n", "proxy/metrics/x")
+        );
         assert_eq!(parsed("/version/"), want("/version", "", "", "", ""));
     }
 

@@ -70,7 +70,12 @@ impl Server {
     }
 
     /// The resource of a path, or 404.
-    pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Result<Arc<Resource>, ApiError> {
+    pub(crate) fn resource(
+        &self,
+        group: &str,
+        version: &str,
+        plural: &str,
+    ) -> Result<Arc<Resource>, ApiError> {
         self.registry.read().find(group, version, plural).cloned().ok_or_else(ApiError::no_such_path)
     }
 }

@@ -66,11 +66,8 @@ impl ApiError {
 
     /// 403: known, and not allowed.
     pub fn forbidden(resource: &Resource, name: &str, why: impl std::fmt::Display) -> Self {
-        let subject = if name.is_empty() {
-            resource.qualified()
-        } else {
-            format!("{} {name:?}", resource.qualified())
-        };
+        let subject =
+            if name.is_empty() { resource.qualified() } else { format!("{} {name:?}", resource.qualified()) };
         Self::new(403, "Forbidden", format!("{subject} is forbidden: {why}")).about(resource, name)
     }
 
@@ -226,7 +223,11 @@ fn cause(error: &FieldError) -> Value {
 /// What an error is about; parts that are empty are left out.
 fn subject(name: &str, group: &str, kind: &str) -> Value {
     let parts = [("name", name), ("group", group), ("kind", kind)];
-    parts.into_iter().filter(|(_, text)| !text.is_empty()).map(|(key, text)| (key.to_owned(), Value::from(text))).collect()
+    parts
+        .into_iter()
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(key, text)| (key.to_owned(), Value::from(text)))
+        .collect()
 }
 
 impl IntoResponse for ApiError {

@@ -19,8 +19,8 @@ use parking_lot::RwLock;
 use serde_json::Value;
 
 pub(crate) use disk::DiskError;
-pub use entry::{Entry, Meta, Owner};
 pub(crate) use entry::{Draft, decode};
+pub use entry::{Entry, Meta, Owner};
 pub use progress::Follower;
 use progress::Progress;
 pub use table::Event;

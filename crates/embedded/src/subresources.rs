@@ -36,9 +36,10 @@ impl Server {
             (Subresource::Finalize, &Method::PUT) => self.on_finalize(call, &read_body(body).await?).await,
             (Subresource::Token, &Method::POST) => self.on_token(call, &read_body(body).await?),
             (Subresource::Log, &Method::GET) => self.on_log(call).await,
-            (Subresource::Exec | Subresource::Attach | Subresource::PortForward, &Method::GET | &Method::POST) => {
-                self.on_session(call, subresource, body, upgrade).await
-            }
+            (
+                Subresource::Exec | Subresource::Attach | Subresource::PortForward,
+                &Method::GET | &Method::POST,
+            ) => self.on_session(call, subresource, body, upgrade).await,
             (Subresource::Proxy, _) => self.on_proxy(call, body).await,
             _ => Err(ApiError::method_not_allowed(format_args!("{method} on {}", subresource.name()))),
         }

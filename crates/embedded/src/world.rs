@@ -43,7 +43,10 @@ impl Clock {
     /// The current time.
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            #[expect(clippy::disallowed_methods, reason = "the one place where a cluster reads the wall clock")]
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the one place where a cluster reads the wall clock"
+            )]
             ClockSource::Wall => Timestamp::now(),
             ClockSource::Tokio { epoch, start } => {
                 let elapsed = SignedDuration::try_from(start.elapsed()).unwrap_or(SignedDuration::MAX);

@@ -19,7 +19,8 @@ fn config_map(name: &str, value: &str) -> ConfigMap {
 
 fn pod(name: &str) -> Pod {
     let spec = json!({"containers": [{"name": "main", "image": "busybox:1.36"}]});
-    serde_json::from_value(json!({"metadata": {"name": name, "labels": {"app": name}}, "spec": spec})).unwrap()
+    serde_json::from_value(json!({"metadata": {"name": name, "labels": {"app": name}}, "spec": spec}))
+        .unwrap()
 }
 
 fn status(error: kube::Error) -> (u16, String) {
@@ -55,7 +56,10 @@ async fn a_stale_replace_is_refused_and_a_fresh_one_is_not() {
     change.data.as_mut().unwrap().insert("key".into(), "2".into());
     let second = api.replace("a", &PostParams::default(), &change).await.unwrap();
     assert_ne!(first.metadata.resource_version, second.metadata.resource_version);
-    assert_eq!(status(api.replace("a", &PostParams::default(), &change).await.unwrap_err()), (409, "Conflict".into()));
+    assert_eq!(
+        status(api.replace("a", &PostParams::default(), &change).await.unwrap_err()),
+        (409, "Conflict".into())
+    );
     let unchanged = api.replace("a", &PostParams::default(), &second).await.unwrap();
     assert_eq!(unchanged.metadata.resource_version, second.metadata.resource_version);
 }
@@ -126,7 +130,10 @@ async fn what_does_not_exist_and_what_is_malformed_is_said() {
     let pods: Api<Pod> = Api::default_namespaced(client.clone());
     let mut broken = pod("x");
     broken.spec.as_mut().unwrap().containers.clear();
-    assert_eq!(status(pods.create(&PostParams::default(), &broken).await.unwrap_err()), (422, "Invalid".into()));
+    assert_eq!(
+        status(pods.create(&PostParams::default(), &broken).await.unwrap_err()),
+        (422, "Invalid".into())
+    );
     let namespaces: Api<Namespace> = Api::all(client);
     assert_eq!(namespaces.list(&ListParams::default()).await.unwrap().items.len(), 4);
 }

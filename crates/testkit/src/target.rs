@@ -13,7 +13,7 @@ pub enum Target {
     /// The one in this process, without a socket.
     Embedded(Cluster),
     /// One that runs on its own.
-    Real(kube::Config),
+    Real(Box<kube::Config>),
 }
 
 impl Target {
@@ -27,18 +27,18 @@ impl Target {
         #[expect(clippy::disallowed_methods, reason = "the one place where tests learn of real clusters")]
         let Ok(files) = std::env::var(REAL_KUBECONFIG) else { return Ok(None) };
         let file = files.split(':').next().unwrap_or_default();
-        let kubeconfig =
-            kube::config::Kubeconfig::read_from(file).with_context(|| format!("reading {REAL_KUBECONFIG}={file}"))?;
+        let kubeconfig = kube::config::Kubeconfig::read_from(file)
+            .with_context(|| format!("reading {REAL_KUBECONFIG}={file}"))?;
         let options = kube::config::KubeConfigOptions::default();
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?;
-        Ok(Some(Self::Real(config)))
+        Ok(Some(Self::Real(Box::new(config))))
     }
 
     /// A client with all rights.
     pub fn client(&self) -> anyhow::Result<Client> {
         match self {
             Self::Embedded(cluster) => Ok(cluster.client()),
-            Self::Real(config) => Ok(Client::try_from(config.clone())?),
+            Self::Real(config) => Ok(Client::try_from((**config).clone())?),
         }
     }
 }

@@ -3,6 +3,13 @@
 //! Without a real cluster the recorded answers are the measure. With one (`make real`), the recordings are checked
 //! against it first; `MAAR_RECORD=1` writes them anew.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test: it stops at the first surprise and lists its rows"
+)]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -21,8 +28,14 @@ async fn run(target: &Target, file: &str, rows: &[Row]) -> Transcripts {
     let mut transcripts = BTreeMap::new();
     for (index, row) in rows.iter().enumerate() {
         let namespace = format!("parity-{file}-{index}-{}", std::process::id());
-        let answers = transcript(&client, row, &namespace).await.unwrap_or_else(|error| panic!("{}: {error:#}", row.name));
-        assert!(transcripts.insert(row.name.clone(), answers).is_none(), "two rows are called {:?}", row.name);
+        let answers = transcript(&client, row, &namespace)
+            .await
+            .unwrap_or_else(|error| panic!("{}: {error:#}", row.name));
+        assert!(
+            transcripts.insert(row.name.clone(), answers).is_none(),
+            "two rows are called {:?}",
+            row.name
+        );
     }
     transcripts
 }

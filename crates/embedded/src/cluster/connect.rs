@@ -48,11 +48,16 @@ async fn upgradable(router: Router, request: Request<Body>) -> Result<Response, 
     let trusted = request.extensions().get::<Trusted>().cloned();
     let (near, far) = tokio::io::duplex(DUPLEX_BYTES);
     let service = router.map_request(move |mut request: Request<hyper::body::Incoming>| {
-        request.extensions_mut().extend(trusted.clone().map(|trusted| {
-            let mut extensions = http::Extensions::new();
-            extensions.insert(trusted);
-            extensions
-        }).unwrap_or_default());
+        request.extensions_mut().extend(
+            trusted
+                .clone()
+                .map(|trusted| {
+                    let mut extensions = http::Extensions::new();
+                    extensions.insert(trusted);
+                    extensions
+                })
+                .unwrap_or_default(),
+        );
         request.map(Body::new)
     });
     let serving = hyper::server::conn::http1::Builder::new()

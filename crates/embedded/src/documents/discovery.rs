@@ -56,7 +56,9 @@ impl Server {
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         let aggregated = wants_aggregated(parts);
         match segments.as_slice() {
-            ["api"] if aggregated => Ok(self.aggregated(&BTreeMap::from([(String::new(), vec!["v1".into()])]))),
+            ["api"] if aggregated => {
+                Ok(self.aggregated(&BTreeMap::from([(String::new(), vec!["v1".into()])])))
+            }
             ["apis"] if aggregated => Ok(self.aggregated(&self.groups())),
             ["api"] => Ok(respond_value(
                 StatusCode::OK,
@@ -141,8 +143,11 @@ impl Server {
                         })
                     })
                     .collect();
-                let metadata =
-                    if group.is_empty() { json!({"creationTimestamp": null}) } else { json!({"name": group, "creationTimestamp": null}) };
+                let metadata = if group.is_empty() {
+                    json!({"creationTimestamp": null})
+                } else {
+                    json!({"name": group, "creationTimestamp": null})
+                };
                 json!({"metadata": metadata, "versions": versions})
             })
             .collect();
@@ -162,21 +167,28 @@ impl Server {
 }
 
 fn wants_aggregated(parts: &Parts) -> bool {
-    parts
-        .headers
-        .get(header::ACCEPT)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|accept| accept.split(',').any(|choice| {
-            choice.contains("as=APIGroupDiscoveryList") && choice.contains("v=v2") && !choice.contains("v2beta1")
-        }))
+    parts.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).is_some_and(|accept| {
+        accept.split(',').any(|choice| {
+            choice.contains("as=APIGroupDiscoveryList")
+                && choice.contains("v=v2")
+                && !choice.contains("v2beta1")
+        })
+    })
 }
 
 /// `v2` before `v1` before `v1beta1`: stable before unstable, newer before older.
 fn version_order(one: &str, other: &str) -> std::cmp::Ordering {
     let rank = |version: &str| {
         let rest = version.strip_prefix('v').unwrap_or(version);
-        let major: u32 = rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
-        let stability = if rest.contains("alpha") { 0 } else if rest.contains("beta") { 1 } else { 2 };
+        let major: u32 =
+            rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
+        let stability = if rest.contains("alpha") {
+            0
+        } else if rest.contains("beta") {
+            1
+        } else {
+            2
+        };
         (stability, major)
     };
     rank(other).cmp(&rank(one)).then_with(|| other.cmp(one))

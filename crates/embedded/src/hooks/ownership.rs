@@ -77,9 +77,7 @@ fn apply_error(error: &apply::ApplyError) -> ApiError {
         _ => "InternalError",
     };
     let mut status = ApiError::new(error.code(), reason, error.to_string());
-    let cause = |conflict: &apply::Conflict| {
-        json!({"reason": "FieldManagerConflict", "message": conflict.message(), "field": conflict.field()})
-    };
+    let cause = |conflict: &apply::Conflict| json!({"reason": "FieldManagerConflict", "message": conflict.message(), "field": conflict.field()});
     let causes: Vec<Value> = error.conflicts().iter().map(cause).collect();
     if !causes.is_empty() {
         status.details = Some(json!({"causes": causes}));

@@ -6,27 +6,27 @@ use crate::resource::Resource;
 
 /// A written object as it is stored.
 pub(crate) fn to_storage(resource: &Resource, mut object: Value) -> Value {
-        if resource.api_version() == resource.storage_api_version {
-            return object;
-        }
-        if resource.is("events") {
-            rename_event(&mut object, &EVENT_NAMES.map(|(new, core)| (new, core)));
-        }
-        set_api_version(&mut object, &resource.storage_api_version);
-        object
+    if resource.api_version() == resource.storage_api_version {
+        return object;
     }
+    if resource.is("events") {
+        rename_event(&mut object, &EVENT_NAMES.map(|(new, core)| (new, core)));
+    }
+    set_api_version(&mut object, &resource.storage_api_version);
+    object
+}
 
 /// A stored object as this version shows it.
 pub(crate) fn from_storage(resource: &Resource, mut object: Value) -> Value {
-        if resource.api_version() == resource.storage_api_version {
-            return object;
-        }
-        if resource.is("events") {
-            rename_event(&mut object, &EVENT_NAMES.map(|(new, core)| (core, new)));
-        }
-        set_api_version(&mut object, &resource.api_version());
-        object
+    if resource.api_version() == resource.storage_api_version {
+        return object;
     }
+    if resource.is("events") {
+        rename_event(&mut object, &EVENT_NAMES.map(|(new, core)| (core, new)));
+    }
+    set_api_version(&mut object, &resource.api_version());
+    object
+}
 
 /// Whether stored bytes can be answered as they are.
 pub(crate) fn is_storage_form(resource: &Resource) -> bool {

@@ -19,7 +19,9 @@ use crate::request::{self, Query, Route, Target, WriteOptions};
 use crate::resource::{Resource, Subresource, transient};
 use crate::status::ApiError;
 use crate::store::Key;
-use crate::verbs::{DeleteOptions, ListOptions, Page, PatchBody, WatchOptions, Written, decode_body, decode_yaml};
+use crate::verbs::{
+    DeleteOptions, ListOptions, Page, PatchBody, WatchOptions, Written, decode_body, decode_yaml,
+};
 
 /// The largest body accepted, as kube-apiserver has it.
 const BODY_LIMIT: usize = 3 << 20;
@@ -44,7 +46,6 @@ pub(crate) struct Call<'a> {
     pub(crate) query: &'a Query,
     pub(crate) parts: &'a Parts,
 }
-
 
 impl Call<'_> {
     /// The key of the object named in the path.
@@ -137,8 +138,7 @@ impl Server {
                 }
                 let options = WriteOptions::parse(query)?;
                 let object = self.read_object(call, body).await?;
-                let written =
-                    self.create(caller, resource, &call.target.namespace, object, &options).await?;
+                let written = self.create(caller, resource, &call.target.namespace, object, &options).await?;
                 Ok(respond::object(resource, &written.into(), &self.renderer(call, form)?))
             }
             Method::DELETE => {

@@ -50,13 +50,12 @@ pub(crate) struct Renderer {
     form: Form,
     include: IncludeObject,
     world: World,
-    server: Arc<Server>,
 }
 
 impl Server {
-    pub(super) fn renderer(self: &Arc<Self>, call: &Call<'_>, form: Form) -> Result<Renderer, ApiError> {
+    pub(super) fn renderer(&self, call: &Call<'_>, form: Form) -> Result<Renderer, ApiError> {
         let include = IncludeObject::parse(call.query.text("includeObject"))?;
-        Ok(Renderer { form, include, world: self.world.clone(), server: Arc::clone(self) })
+        Ok(Renderer { form, include, world: self.world.clone() })
     }
 }
 
@@ -65,16 +64,20 @@ impl Renderer {
     fn object(&self, resource: &Resource, entry: &Entry) -> Bytes {
         match self.form {
             Form::Object if is_storage_form(resource) => entry.json.clone(),
-            Form::Object => self.value(resource, entry).to_string().into(),
-            Form::Metadata => metadata_only(&self.value(resource, entry)).to_string().into(),
-            Form::Table => self.table(resource, &[self.value(resource, entry)], &json!({
-                "resourceVersion": entry.revision.to_string(),
-            }), true).to_string().into(),
+            Form::Object => from_storage(resource, entry.value()).to_string().into(),
+            Form::Metadata => metadata_only(&from_storage(resource, entry.value())).to_string().into(),
+            Form::Table => self
+                .table(
+                    resource,
+                    &[from_storage(resource, entry.value())],
+                    &json!({
+                        "resourceVersion": entry.revision.to_string(),
+                    }),
+                    true,
+                )
+                .to_string()
+                .into(),
         }
-    }
-
-    fn value(&self, resource: &Resource, entry: &Entry) -> Value {
-        from_storage(resource, entry.value())
     }
 
     fn table(&self, resource: &Resource, objects: &[Value], metadata: &Value, headings: bool) -> Value {
@@ -161,7 +164,8 @@ pub(crate) fn list(resource: &Resource, page: Page, renderer: &Renderer) -> Resp
         metadata["remainingItemCount"] = json!(remaining);
     }
     if renderer.form == Form::Table {
-        let objects: Vec<Value> = page.rows.iter().map(|entry| renderer.value(resource, entry)).collect();
+        let objects: Vec<Value> =
+            page.rows.iter().map(|entry| from_storage(resource, entry.value())).collect();
         return value(StatusCode::OK, &renderer.table(resource, &objects, &metadata, true));
     }
     let (kind, api_version) = match renderer.form {
@@ -183,7 +187,10 @@ pub(crate) fn list(resource: &Resource, page: Page, renderer: &Renderer) -> Resp
         resource: resource.clone(),
         renderer: renderer.clone(),
     };
-    json_response(StatusCode::OK, Body::from_stream(stream::iter(pieces.map(Ok::<_, std::convert::Infallible>))))
+    json_response(
+        StatusCode::OK,
+        Body::from_stream(stream::iter(pieces.map(Ok::<_, std::convert::Infallible>))),
+    )
 }
 
 /// The body of a list, made while it is sent.
@@ -272,7 +279,7 @@ impl Renderer {
             return self.object(resource, entry);
         }
         let metadata = json!({"resourceVersion": entry.revision.to_string()});
-        self.table(resource, &[self.value(resource, entry)], &metadata, headings).to_string().into()
+        self.table(resource, &[from_storage(resource, entry.value())], &metadata, headings).to_string().into()
     }
 }
 

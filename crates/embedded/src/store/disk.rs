@@ -105,12 +105,8 @@ impl Disk {
         let snapshot_bytes = read_snapshot(&snapshot_path, &mut loaded)?;
         let log_path = folder.join("log");
         let log_bytes = read_log(&log_path, &mut loaded)?;
-        let log = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .read(true)
-            .open(&log_path)
-            .map_err(at(&log_path))?;
+        let log =
+            OpenOptions::new().create(true).append(true).read(true).open(&log_path).map_err(at(&log_path))?;
         // Cuts off a last line that was never finished, so that the next one starts on its own.
         log.set_len(log_bytes).map_err(at(&log_path))?;
         Ok((Self { folder: folder.to_owned(), log, log_bytes, snapshot_bytes, _lock: lock }, loaded))
@@ -123,8 +119,11 @@ impl Disk {
             .map(|change| record(&change.key.table, &change.key.row, &change.entry, change.deleted))
             .collect::<Result<_, _>>()
             .map_err(|source| DiskError::Line { path: path(), line: 0, source })?;
-        let mut line = serde_json::to_vec(&records)
-            .map_err(|source| DiskError::Line { path: path(), line: 0, source })?;
+        let mut line = serde_json::to_vec(&records).map_err(|source| DiskError::Line {
+            path: path(),
+            line: 0,
+            source,
+        })?;
         line.push(b'\n');
         if let Err(source) = self.log.write_all(&line) {
             // Part of the line may be in the file; the transaction must not appear after a restart.
@@ -200,13 +199,10 @@ fn write_line<T: Serialize>(
 }
 
 fn take_lock(path: &Path) -> Result<File, DiskError> {
-    let file =
-        OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(at(path))?;
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(at(path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            Err(DiskError::Locked(path.parent().unwrap_or(path).to_owned()))
-        }
+        Err(TryLockError::WouldBlock) => Err(DiskError::Locked(path.parent().unwrap_or(path).to_owned())),
         Err(TryLockError::Error(source)) => Err(DiskError::Io { path: path.to_owned(), source }),
     }
 }

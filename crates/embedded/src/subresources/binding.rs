@@ -5,12 +5,12 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::request::WriteOptions;
 use crate::resource::Subresource;
 use crate::server::{Call, Caller, Server, respond_value};
 use crate::status::ApiError;
 use crate::store::Key;
 use crate::verbs::{Changed, decode_body};
-use crate::request::WriteOptions;
 
 /// Where a Pod goes.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -82,7 +82,10 @@ impl Server {
                 return Err(conflict("Precondition failed: the Pod has another UID".into()));
             }
             if old["metadata"]["deletionTimestamp"].is_string() {
-                return Err(conflict(format!("pod {} is being deleted, cannot be assigned to a host", key.name())));
+                return Err(conflict(format!(
+                    "pod {} is being deleted, cannot be assigned to a host",
+                    key.name()
+                )));
             }
             if let Some(node) = old["spec"]["nodeName"].as_str().filter(|node| !node.is_empty()) {
                 return Err(conflict(format!("pod {} is already assigned to node {node:?}", key.name())));
@@ -101,7 +104,9 @@ impl Server {
 
 fn place(pod: &mut Value, binding: &Binding, now: &str) {
     pod["spec"]["nodeName"] = json!(binding.target.name);
-    for (field, values) in [("annotations", &binding.metadata.annotations), ("labels", &binding.metadata.labels)] {
+    for (field, values) in
+        [("annotations", &binding.metadata.annotations), ("labels", &binding.metadata.labels)]
+    {
         for (key, value) in values {
             pod["metadata"][field][key] = value.clone();
         }

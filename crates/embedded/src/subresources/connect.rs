@@ -80,7 +80,11 @@ impl Server {
 
     /// `nodes/x/proxy/…` reaches the kubelet's own paths. Pods and Services have no address in this cluster
     /// that anything listens on, so their proxies say so.
-    pub(super) async fn on_proxy(self: &Arc<Self>, call: &Call<'_>, body: Body) -> Result<Response, ApiError> {
+    pub(super) async fn on_proxy(
+        self: &Arc<Self>,
+        call: &Call<'_>,
+        body: Body,
+    ) -> Result<Response, ApiError> {
         if !call.resource.is("nodes") {
             return Err(ApiError::not_implemented(format_args!(
                 "the proxy of {}; use port-forward",
@@ -93,7 +97,13 @@ impl Server {
         self.forward(&call.target.name, call, &format!("{rest}{query}"), body).await
     }
 
-    async fn forward(&self, node: &str, call: &Call<'_>, path: &str, body: Body) -> Result<Response, ApiError> {
+    async fn forward(
+        &self,
+        node: &str,
+        call: &Call<'_>,
+        path: &str,
+        body: Body,
+    ) -> Result<Response, ApiError> {
         let failed = |error: hyper::Error| ApiError::internal(format_args!("error dialing backend: {error}"));
         let io = self.dial(node).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(io)).await.map_err(failed)?;
@@ -147,7 +157,11 @@ fn container(pod: &Value, asked: Option<&str>) -> Result<String, ApiError> {
         _ => Err(ApiError::bad_request(format!(
             "a container name must be specified for pod {pod_name}, choose one of: [{}]{}",
             main.join(" "),
-            if init.is_empty() { String::new() } else { format!(" or one of the init containers: [{}]", init.join(" ")) }
+            if init.is_empty() {
+                String::new()
+            } else {
+                format!(" or one of the init containers: [{}]", init.join(" "))
+            }
         ))),
     }
 }

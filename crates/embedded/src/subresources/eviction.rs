@@ -5,12 +5,12 @@ use http::StatusCode;
 use maar_machinery::selector::LabelSelector;
 use serde_json::{Value, json};
 
+use crate::request::WriteOptions;
 use crate::resource::{Resource, Subresource};
 use crate::server::{Call, Caller, Server, respond_value};
 use crate::status::ApiError;
 use crate::store::{Entry, Key};
 use crate::verbs::{Changed, DeleteOptions, decode_body};
-use crate::request::WriteOptions;
 
 impl Server {
     pub(super) async fn on_eviction(&self, call: &Call<'_>, body: &[u8]) -> Result<Response, ApiError> {

@@ -33,7 +33,11 @@ fn paths(resource: &Resource) -> Scale {
 }
 
 impl Server {
-    pub(super) async fn on_scale(self: &Arc<Self>, call: &Call<'_>, body: &[u8]) -> Result<Response, ApiError> {
+    pub(super) async fn on_scale(
+        self: &Arc<Self>,
+        call: &Call<'_>,
+        body: &[u8],
+    ) -> Result<Response, ApiError> {
         let resource = &call.resource;
         let paths = paths(resource);
         let shown = |entry: Value| respond_value(StatusCode::OK, &scale_of(&entry, &paths));
@@ -80,14 +84,16 @@ fn scaled(resource: &Resource, old: &Value, scale: &Value, paths: &Scale) -> Res
     let name = old["metadata"]["name"].as_str().unwrap_or_default();
     let replicas = match &scale["spec"]["replicas"] {
         Value::Null => 0,
-        given => given.as_i64().filter(|count| (0..=i64::from(i32::MAX)).contains(count)).ok_or_else(|| {
-            let error = maar_machinery::error::FieldError::invalid(
-                "spec.replicas",
-                given.clone(),
-                "must be a whole number, zero or more",
-            );
-            ApiError::invalid(resource, name, &[error])
-        })?,
+        given => {
+            given.as_i64().filter(|count| (0..=i64::from(i32::MAX)).contains(count)).ok_or_else(|| {
+                let error = maar_machinery::error::FieldError::invalid(
+                    "spec.replicas",
+                    given.clone(),
+                    "must be a whole number, zero or more",
+                );
+                ApiError::invalid(resource, name, &[error])
+            })?
+        }
     };
     let mut object = old.clone();
     paths.spec_replicas.set(&mut object, json!(replicas));

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::prepare::decode_object;
 use super::Written;
+use super::prepare::decode_object;
 use crate::hooks::to_storage;
 use crate::request::WriteOptions;
 use crate::resource::Resource;

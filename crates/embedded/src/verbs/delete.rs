@@ -66,9 +66,7 @@ impl DeleteOptions {
 
     pub(crate) fn validate(&self) -> Result<(), ApiError> {
         if self.propagation_policy.is_some() && self.orphan_dependents.is_some() {
-            return Err(ApiError::bad_request(
-                "orphanDependents and propagationPolicy may not both be set",
-            ));
+            return Err(ApiError::bad_request("orphanDependents and propagationPolicy may not both be set"));
         }
         if self.grace_period_seconds.is_some_and(|seconds| seconds < 0) {
             return Err(ApiError::bad_request("gracePeriodSeconds: must be zero or more"));
@@ -108,15 +106,14 @@ impl Server {
     #[expect(clippy::unused_async, reason = "admission webhooks will be awaited here")]
     pub(crate) async fn delete(
         &self,
-        caller: &Caller,
+        _caller: &Caller,
         resource: &Resource,
         key: &Key,
         options: &DeleteOptions,
     ) -> Result<Deleted, ApiError> {
         options.validate()?;
         for _ in 0..ATTEMPTS {
-            let current =
-                self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
+            let current = self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
             check_preconditions(resource, key, &current, options)?;
             let object = current.value();
             let step = self.deletion_step(resource, &object, options);
@@ -210,9 +207,8 @@ fn check_preconditions(
 ) -> Result<(), ApiError> {
     let Some(wanted) = &options.preconditions else { return Ok(()) };
     let failed = |what: &str, wanted: &str, found: &str| {
-        let why = format!(
-            "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
-        );
+        let why =
+            format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}");
         Err(ApiError::conflict(resource, key.name(), why).of_kind(&resource.kind))
     };
     if let Some(uid) = &wanted.uid

@@ -12,8 +12,8 @@ use crate::request::WriteOptions;
 use crate::resource::{Resource, Subresource};
 use crate::server::{Caller, Server};
 use crate::status::ApiError;
-use crate::strategy;
 use crate::store::{self, CommitError, Entry, Expect, Key};
+use crate::strategy;
 
 /// What a change makes of the stored object.
 pub(crate) struct Changed {
@@ -91,8 +91,7 @@ impl Server {
     #[expect(clippy::unused_async, reason = "admission webhooks will be awaited here")]
     async fn try_modify(&self, attempt: &Attempt<'_>, change: &Change<'_>) -> Result<Outcome, ApiError> {
         let Attempt { resource, key, subresource, options, caller } = *attempt;
-        let current =
-            self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
+        let current = self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
         let old = from_storage(resource, current.value());
         let Changed { object: mut new, warnings, fields_settled } = change(&old)?;
         check_revision(resource, key, &new, &current)?;
@@ -216,7 +215,6 @@ fn keep_all_but_status(new: &mut Value, old: &Value) {
         None => metadata(new).remove("managedFields"),
     };
 }
-
 
 /// Whether nothing holds a deleted object any more.
 fn deletion_is_finished(object: &Value) -> bool {

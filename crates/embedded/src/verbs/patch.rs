@@ -169,16 +169,16 @@ fn patched(resource: &Resource, old: &Value, body: &PatchBody) -> Result<Value, 
                  application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
             ));
         }
-        PatchBody::Strategic(patch) => machinery::strategic::apply(old.clone(), patch, &resource.merge_type()),
+        PatchBody::Strategic(patch) => {
+            machinery::strategic::apply(old.clone(), patch, &resource.merge_type())
+        }
         PatchBody::Apply(_) => unreachable!("apply does not come this way"),
     };
-    result.map_err(|error| {
-        match error {
-            PatchError::BadRequest(message) => ApiError::bad_request(message),
-            PatchError::TooLarge(message) => ApiError::new(413, "RequestEntityTooLarge", message),
-            PatchError::UnsupportedMediaType(message) => ApiError::unsupported_media_type(message),
-            PatchError::Unprocessable { detail } => ApiError::unprocessable(detail),
-            PatchError::Internal(message) => ApiError::internal(message),
-        }
+    result.map_err(|error| match error {
+        PatchError::BadRequest(message) => ApiError::bad_request(message),
+        PatchError::TooLarge(message) => ApiError::new(413, "RequestEntityTooLarge", message),
+        PatchError::UnsupportedMediaType(message) => ApiError::unsupported_media_type(message),
+        PatchError::Unprocessable { detail } => ApiError::unprocessable(detail),
+        PatchError::Internal(message) => ApiError::internal(message),
     })
 }

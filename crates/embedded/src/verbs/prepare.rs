@@ -10,8 +10,15 @@ use crate::strategy::{self, Strategy};
 use crate::world::World;
 
 /// Metadata fields a client cannot set: they are the server's.
-const SERVER_METADATA: &[&str] =
-    &["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"];
+const SERVER_METADATA: &[&str] = &[
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+    "generation",
+];
 
 impl Resource {
     pub(crate) fn strategy(&self) -> &dyn Strategy {
@@ -108,7 +115,10 @@ fn check_type(resource: &Resource, object: &mut Value) -> Result<(), ApiError> {
 /// The metadata of an object that passed [`decode_object`].
 pub(crate) fn metadata(object: &mut Value) -> &mut Map<String, Value> {
     let map = object.as_object_mut().expect("decode_object admits only objects");
-    map.entry("metadata").or_insert_with(|| json!({})).as_object_mut().expect("decode_object checked metadata")
+    map.entry("metadata")
+        .or_insert_with(|| json!({}))
+        .as_object_mut()
+        .expect("decode_object checked metadata")
 }
 
 /// A string member of the metadata.
@@ -125,7 +135,8 @@ impl Server {
         object: &mut Value,
     ) -> Result<String, ApiError> {
         let metadata = metadata(object);
-        if metadata.get("resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty()) {
+        if metadata.get("resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty())
+        {
             return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
         }
         for field in SERVER_METADATA {

@@ -42,8 +42,9 @@ impl WatchOptions {
         query: &Query,
     ) -> Result<Self, ApiError> {
         let version = query.text("resourceVersion").map(|text| {
-            text.parse::<u64>()
-                .map_err(|_| ApiError::bad_request(format!("resourceVersion: {text:?} is not a valid revision")))
+            text.parse::<u64>().map_err(|_| {
+                ApiError::bad_request(format!("resourceVersion: {text:?} is not a valid revision"))
+            })
         });
         let version = version.transpose()?.filter(|version| *version > 0);
         let send_initial = query.flag("sendInitialEvents")?;
@@ -147,7 +148,8 @@ impl WatchStream {
             if !self.waiting.is_empty() {
                 continue;
             }
-            let wake = if self.options.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline };
+            let wake =
+                if self.options.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline };
             tokio::select! {
                 biased;
                 () = self.changes.changed() => {}

@@ -10,8 +10,8 @@ use anyhow::Context as _;
 use kube::Client;
 use maar_embedded::{Cluster, Config, Listener};
 use maar_nodes::{
-    DEFAULT_PROFILE, Handle, KubeletDirectory, LocalHandle, LocalOptions, Options, Profile, find_sandbox, run_local,
-    simulate,
+    DEFAULT_PROFILE, Handle, KubeletDirectory, LocalHandle, LocalOptions, Options, Profile, find_sandbox,
+    run_local, simulate,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -72,10 +72,10 @@ fn read_profile(arguments: &Arguments) -> anyhow::Result<Profile> {
 async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToken) -> anyhow::Result<()> {
     let config = Config { data_folder: arguments.data_dir.clone(), ..Config::wall() };
     let cluster = Cluster::start(config).await?;
-    let listener = cluster
-        .listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments.port))
-        .await
-        .with_context(|| format!("serving the Kubernetes API on port {} (choose another with --port)", arguments.port))?;
+    let listener =
+        cluster.listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments.port)).await.with_context(
+            || format!("serving the Kubernetes API on port {} (choose another with --port)", arguments.port),
+        )?;
     let kubelets = KubeletDirectory::default();
     cluster.set_kubelets(Arc::new(kubelets.clone()));
     let client = cluster.client();
@@ -97,7 +97,8 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
 async fn join(file: &Path, profile: &Profile, stop: &CancellationToken) -> anyhow::Result<()> {
     let read = kube::config::Kubeconfig::read_from(file)
         .with_context(|| format!("reading the kubeconfig {}", file.display()))?;
-    let config = kube::Config::from_custom_kubeconfig(read, &kube::config::KubeConfigOptions::default()).await?;
+    let config =
+        kube::Config::from_custom_kubeconfig(read, &kube::config::KubeConfigOptions::default()).await?;
     let address = config.cluster_url.clone();
     let client = Client::try_from(config)?;
     client.apiserver_version().await.with_context(|| format!("reaching the cluster at {address}"))?;

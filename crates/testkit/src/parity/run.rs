@@ -15,7 +15,10 @@ use super::row::{Row, Step};
 
 /// What the cluster answered to each step, normalised. The namespace is made first and deleted at the end.
 pub async fn transcript(client: &Client, row: &Row, namespace: &str) -> anyhow::Result<Vec<Value>> {
-    let creation = Call { body: Some(json!({"metadata": {"name": namespace}})), ..Call::new("POST", "/api/v1/namespaces") };
+    let creation = Call {
+        body: Some(json!({"metadata": {"name": namespace}})),
+        ..Call::new("POST", "/api/v1/namespaces")
+    };
     let made = creation.send(client).await?;
     if made.code != 201 {
         bail!("making the namespace {namespace}: {}", made.text);

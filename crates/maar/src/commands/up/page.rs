@@ -21,7 +21,8 @@ pub(super) async fn serve(client: Client, port: u16, stop: CancellationToken) ->
         .await
         .with_context(|| format!("serving the status page on port {port}"))?;
     let address = listener.local_addr()?;
-    let router = Router::new().route("/", get(page)).route("/healthz", get(|| async { "ok" })).with_state(client);
+    let router =
+        Router::new().route("/", get(page)).route("/healthz", get(|| async { "ok" })).with_state(client);
     let serving = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
     tokio::spawn(async move {
         if let Err(error) = serving.await {
@@ -107,7 +108,8 @@ fn render(words: &Words, nodes: &[Node], pods: &[Pod]) -> String {
             pods_of.get(name).copied().unwrap_or(0)
         );
     }
-    let summary: Vec<String> = phases.iter().map(|(phase, count)| format!("{} {count}", escape(phase))).collect();
+    let summary: Vec<String> =
+        phases.iter().map(|(phase, count)| format!("{} {count}", escape(phase))).collect();
     format!(
         "<!doctype html><html lang={}><meta charset=utf-8><meta http-equiv=refresh content=5>\
          <meta name=viewport content=\"width=device-width\"><title>{}</title><style>{STYLE}</style>\
