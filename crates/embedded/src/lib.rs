@@ -27,5 +27,5 @@ pub use cluster::{Cluster, Config, ListenError, Listener};
 pub use identity::{PkiError, TransportError};
 pub use server::UserInfo;
 pub use status::ApiError;
-pub use store::{Entry, Event, Key, Listing, Meta, Owner, RevisionError, Store};
+pub use store::{Entry, Event, Follower, Key, Listing, Meta, Owner, RevisionError, Store};
 pub use world::{Clock, World};

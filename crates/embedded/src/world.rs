@@ -123,7 +123,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_simulated_clock_follows_tokio() {
         let clock = Clock::simulated(Timestamp::UNIX_EPOCH);
-        tokio::time::sleep(std::time::Duration::from_secs(3600)).await;
+        tokio::time::sleep(std::time::Duration::from_hours(1)).await;
         assert_eq!(seconds_text(clock.now()), "1970-01-01T01:00:00Z");
     }
 

@@ -545,8 +545,10 @@ async fn kubectl_asks_who_it_is_and_what_it_may_and_approves_certificates() {
     let (ok, token) = kubectl(&admin, &["create", "token", "robot", "--duration=1h"], "").await;
     assert!(ok && token.trim().split('.').count() == 3, "{token}");
     let bare = cluster.kubeconfig(&listener).unwrap();
-    let bare: String =
-        bare.lines().filter(|line| !line.contains("client-")).map(|line| format!("{line}\n")).collect();
+    let bare = bare
+        .lines()
+        .filter(|line| !line.contains("client-"))
+        .fold(String::new(), |text, line| text + line + "\n");
     let robot = written(folder.path(), "robot", &format!("{bare}    token: {token}"));
     let (ok, said) = kubectl(&robot, &["auth", "whoami"], "").await;
     assert!(ok && said.contains("system:serviceaccount:default:robot"), "{said}");

@@ -1,3 +1,5 @@
+use std::io::Write as _;
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -113,7 +115,6 @@ fn a_reopened_folder_has_every_acknowledged_write() {
         (store.fingerprint(), store.revision())
     };
     // A write that was cut off half-way was never acknowledged.
-    use std::io::Write as _;
     let mut log = std::fs::OpenOptions::new().append(true).open(folder.path().join("log")).unwrap();
     log.write_all(br#"[{"table":"pods","row":"a/half"#).unwrap();
     let store = Store::open(folder.path(), 100).unwrap();

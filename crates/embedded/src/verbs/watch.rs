@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maar_machinery::error::FieldError;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::read::revision_error;

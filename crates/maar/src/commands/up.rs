@@ -79,8 +79,8 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     let kubelets = KubeletDirectory::default();
     cluster.set_kubelets(Arc::new(kubelets.clone()));
     let client = cluster.client();
-    let local = local_options(arguments, Some(&listener));
-    let nodes = start_nodes(&client, profile, local, &kubelets, stop).await?;
+    let local = local_options(arguments, &listener);
+    let nodes = start_nodes(&client, profile, Some(local), &kubelets, stop).await?;
     write_private(&arguments.write_kubeconfig, &cluster.kubeconfig(&listener)?)?;
     let page_port = if arguments.port == 0 { 0 } else { arguments.port.saturating_add(1) };
     let page = page::serve(client, page_port, stop.clone()).await?;
@@ -149,19 +149,19 @@ async fn start_nodes(
 }
 
 /// The local node keeps its files beside the cluster's state, or beside the kubeconfig.
-fn local_options(arguments: &Arguments, listener: Option<&Listener>) -> Option<LocalOptions> {
+fn local_options(arguments: &Arguments, listener: &Listener) -> LocalOptions {
     let beside = arguments.write_kubeconfig.parent().map(Path::to_path_buf).unwrap_or_default();
     let state = arguments.data_dir.clone().unwrap_or(beside).join("local-node");
-    Some(LocalOptions {
+    LocalOptions {
         name: "local".to_owned(),
         set: "local".to_owned(),
         clock: wall_clock(),
         volume_roots: Vec::new(),
         state,
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        api_server: listener.map(|listener| (listener.address.ip().to_string(), listener.address.port())),
+        api_server: Some((listener.address.ip().to_string(), listener.address.port())),
         tainted: true,
-    })
+    }
 }
 
 fn wall_clock() -> maar_nodes::Clock {
