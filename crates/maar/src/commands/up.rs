@@ -213,9 +213,10 @@ fn announce(listener: &Listener, page: SocketAddr, kubeconfig: &Path, data: Opti
     say("Ctrl-C stops everything.");
 }
 
-#[expect(clippy::print_stdout, reason = "what a command line tool says to its user")]
 fn say(line: &str) {
-    println!("{line}");
+    use std::io::Write as _;
+    // Nobody listening any more (`maar up | head`) is no reason to fall over.
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 async fn wait_for_end(stop: &CancellationToken) {
