@@ -92,11 +92,13 @@ pub(crate) struct Fleet<R> {
     next_index: Vec<u32>,
 }
 
-/// How a beat went: whether the lease was renewed and the status written, where they were to be.
+/// How a beat went.
 struct Beaten {
     name: Arc<str>,
-    lease: Option<bool>,
-    status: Option<bool>,
+    /// The lease was renewed, so it is there.
+    has_lease: bool,
+    /// The status was to be written and was not.
+    status_failed: bool,
 }
 
 impl<R: Runtime> Fleet<R> {
@@ -251,41 +253,30 @@ impl<R: Runtime> Fleet<R> {
 
     fn beat(&mut self, name: &Arc<str>, now: Timestamp) -> Option<BoxFuture<'static, Beaten>> {
         let member = self.members.get_mut(name)?;
-        if member.health.failures.network {
+        if member.health.failures.network || member.health.failures.lease_lost {
             return None;
         }
-        let lease = (!member.health.failures.lease_lost)
-            .then(|| lease_request(&self.client, member, self.settings.heartbeat, now));
+        let lease = lease_request(&self.client, member, self.settings.heartbeat, now);
         let status_due = std::mem::take(&mut member.status_due) || member.next_status <= now;
         let status = status_due.then(|| {
             member.next_status = after(now, STATUS_INTERVAL);
-            let patch = json!({ "status": member.plan.status(member.health, now) });
-            let (client, name) = (self.client.clone(), name.clone());
-            async move { logged(&name, &requests::merge_status(&client, NODES, &name, &patch).await) }
+            json!({ "status": member.plan.status(member.health, now) })
         });
-        let name = name.clone();
-        Some(
-            async move {
-                let status = match status {
-                    Some(status) => Some(status.await),
-                    None => None,
-                };
-                let lease = match lease {
-                    Some(lease) => Some(lease.await),
-                    None => None,
-                };
-                Beaten { name, lease, status }
-            }
-            .boxed(),
-        )
+        let (client, name) = (self.client.clone(), name.clone());
+        let beating = async move {
+            let status_failed = match status {
+                Some(patch) => !logged(&name, &requests::merge_status(&client, NODES, &name, &patch).await),
+                None => false,
+            };
+            Beaten { has_lease: lease.await, name, status_failed }
+        };
+        Some(beating.boxed())
     }
 
     fn enter(&mut self, beaten: &Beaten) {
         let Some(member) = self.members.get_mut(&beaten.name) else { return };
-        if let Some(renewed) = beaten.lease {
-            member.has_lease = renewed;
-        }
-        member.status_due |= beaten.status == Some(false);
+        member.has_lease = beaten.has_lease;
+        member.status_due |= beaten.status_failed;
     }
 
     fn watched(&mut self, event: Result<watcher::Event<NodeObject>, watcher::Error>) {

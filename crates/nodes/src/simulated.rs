@@ -163,6 +163,11 @@ impl Handle {
         self.table.lock().len()
     }
 
+    /// Whether nothing is waiting to be written.
+    pub fn quiet(&self) -> bool {
+        self.table.lock().is_quiet()
+    }
+
     /// Adds nodes to a pool of the profile and returns their names.
     pub async fn add_nodes(&self, pool: &str, count: u32) -> Result<Vec<String>, FleetError> {
         let (reply, answer) = oneshot::channel();

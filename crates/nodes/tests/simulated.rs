@@ -4,12 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use futures::AsyncReadExt;
 use k8s_openapi::api::{
+    apps::v1::Deployment,
     coordination::v1::Lease,
     core::v1::{Node, Pod},
 };
 use kube::{
     Api, Client, ResourceExt,
-    api::{DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams},
+    api::{AttachParams, DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams},
 };
 use maar_embedded::{Cluster, Config};
 use maar_nodes::{Clock, Failures, FleetError, Handle, Options, Profile, simulate};
@@ -313,4 +314,99 @@ async fn failing_a_pod_on_command_is_seen_at_once() {
     let exit = &failed["status"]["containerStatuses"][0]["state"]["terminated"];
     assert_eq!((exit["exitCode"].as_i64(), exit["reason"].as_str()), (Some(137), Some("OOMKilled")));
     drop(Arc::new(world));
+}
+
+fn tainted(node: &Value, effect: &str) -> bool {
+    let taints = node["spec"]["taints"].as_array().cloned().unwrap_or_default();
+    taints.iter().any(|taint| taint["key"] == "node.kubernetes.io/unreachable" && taint["effect"] == effect)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_node_is_given_up_and_comes_back() {
+    let world = world().await;
+    world.create("stays", "cpu-0", json!({}), json!({})).await;
+    world.phase("stays", "Running").await;
+    for failure in ["lease-lost", "network"] {
+        world.handle.fail("cpu-0", failure.parse().expect("a failure")).await.expect("breakable");
+        let node =
+            world.until_node("cpu-0", |node| ready(node) == "Unknown" && tainted(node, "NoExecute")).await;
+        assert_eq!(node["metadata"]["annotations"]["sim.maar.io/fail"], failure);
+        world.handle.heal("cpu-0").await.expect("healable");
+        world.until_node("cpu-0", |node| ready(node) == "True" && !tainted(node, "NoExecute")).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_without_network_reaches_nobody_and_is_not_reached() {
+    let world = world().await;
+    world.create("cut", "cpu-0", json!({ "sim.maar.io/run-time": "10s" }), json!({})).await;
+    world.phase("cut", "Running").await;
+    world.handle.fail("cpu-0", "network".parse().expect("a failure")).await.expect("breakable");
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    world.phase("cut", "Running").await;
+    let dialed = world.handle.dialer().dial("cpu-0").expect("known").await;
+    assert!(dialed.is_err());
+    world.handle.heal("cpu-0").await.expect("healable");
+    world.phase("cut", "Succeeded").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_run_in_simulated_containers() {
+    let world = world().await;
+    let container = json!({ "env": [{ "name": "WHERE", "valueFrom": { "fieldRef": { "fieldPath": "spec.nodeName" } } }],
+        "resources": { "limits": { "nvidia.com/gpu": "2" } }, "ports": [{ "containerPort": 8080 }] });
+    world.create("box", "gpu-0", json!({}), container).await;
+    world.phase("box", "Running").await;
+    let run = async |command: &[&str]| {
+        let parameters = AttachParams::default().stderr(true);
+        let mut process = world.pods().exec("box", command.to_vec(), &parameters).await.expect("exec");
+        let mut output = String::new();
+        let mut stdout = process.stdout().expect("stdout");
+        tokio::io::AsyncReadExt::read_to_string(&mut stdout, &mut output).await.expect("text");
+        let status = process.take_status().expect("a status").await.expect("a status");
+        (output, status.status.unwrap_or_default())
+    };
+    assert_eq!(run(&["sh", "-c", "hostname; echo $WHERE"]).await, ("box\ngpu-0\n".into(), "Success".into()));
+    assert_eq!(run(&["python"]).await, (String::new(), "Failure".into()));
+    let (table, _) = run(&["nvidia-smi"]).await;
+    assert_eq!(table.matches("NVIDIA A100").count(), 2, "{table}");
+    let mut forward = world.pods().portforward("box", &[8080]).await.expect("forwarded");
+    let stream = forward.take_stream(8080).expect("a stream");
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(hyper_util::rt::TokioIo::new(stream)).await.expect("http");
+    tokio::spawn(connection);
+    let request = http::Request::get("/").header("host", "box");
+    let request = request.body(http_body_util::Empty::<bytes::Bytes>::new()).expect("a request");
+    assert_eq!(sender.send_request(request).await.expect("an answer").status(), 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deployment_is_scheduled_and_rolled_out() {
+    let world = world().await;
+    let template = |image: &str| json!({ "metadata": { "labels": { "app": "web" } }, "spec": { "containers": [{ "name": "c", "image": image }] } });
+    let deployment = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web" }, "spec": {
+        "replicas": 6, "selector": { "matchLabels": { "app": "web" } }, "template": template("one") } });
+    let deployments = Api::<Deployment>::namespaced(world.client.clone(), "default");
+    let object = serde_json::from_value(deployment).expect("a deployment");
+    deployments.create(&PostParams::default(), &object).await.expect("created");
+    let available = async |generation: i64| {
+        let limit = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let status = deployments.get("web").await.expect("there").status.unwrap_or_default();
+            let done = status.observed_generation >= Some(generation)
+                && (status.updated_replicas, status.available_replicas, status.replicas)
+                    == (Some(6), Some(6), Some(6));
+            if done {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < limit, "never rolled out: {status:?}");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    };
+    available(1).await;
+    let patch = json!({ "spec": { "template": template("two") } });
+    deployments.patch("web", &PatchParams::default(), &Patch::Strategic(patch)).await.expect("patched");
+    available(2).await;
+    let pods = world.pods().list(&ListParams::default()).await.expect("listable");
+    assert_eq!(pods.items.len(), 6);
 }
