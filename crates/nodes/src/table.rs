@@ -129,6 +129,7 @@ impl<R: Runtime> Table<R> {
         for uid in gone {
             self.pod_gone(&uid);
         }
+        self.runtime.listed(&|uid| self.pods.contains_key(uid));
     }
 
     /// A Pod is new or changed.

@@ -410,3 +410,89 @@ async fn a_deployment_is_scheduled_and_rolled_out() {
     let pods = world.pods().list(&ListParams::default()).await.expect("listable");
     assert_eq!(pods.items.len(), 6);
 }
+
+#[tokio::test(start_paused = true)]
+async fn kubelets_tell_what_is_used_and_only_of_their_own_node() {
+    let world = world().await;
+    let asking = json!({ "resources": { "requests": { "cpu": "2", "memory": "1Gi" } } });
+    world.create("here", "cpu-0", json!({}), asking.clone()).await;
+    world.create("there", "cpu-1", json!({}), asking).await;
+    world.phase("here", "Running").await;
+    world.phase("there", "Running").await;
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    let summary: Value = serde_json::from_str(&ask(&world, "cpu-0", "/stats/summary").await).expect("json");
+    assert_eq!(
+        (summary["node"]["nodeName"].as_str(), summary["pods"].as_array().map(Vec::len)),
+        (Some("cpu-0"), Some(1))
+    );
+    let cores = summary["node"]["cpu"]["usageNanoCores"].as_f64().expect("a number") / 1e9;
+    assert!((0.8..=1.6).contains(&cores), "{cores}");
+    let text = ask(&world, "cpu-0", "/metrics/resource").await;
+    assert!(
+        text.contains(
+            "container_cpu_usage_seconds_total{container=\"main\",namespace=\"default\",pod=\"here\"}"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("pod=\"there\""), "{text}");
+    let pods: Value = serde_json::from_str(&ask(&world, "cpu-1", "/pods").await).expect("json");
+    assert_eq!(pods["items"][0]["metadata"]["name"], "there");
+    assert_eq!(ask(&world, "cpu-1", "/healthz").await, "ok");
+    assert_eq!(
+        ask(&world, "cpu-1", "/containerLogs/default/here/main").await,
+        "pod \"here_default\" not found\n"
+    );
+    assert!(
+        ask(&world, "cpu-0", "/containerLogs/default/here/other")
+            .await
+            .starts_with("container \"other\" not found")
+    );
+    assert!(ask(&world, "cpu-0", "/containerLogs/default/here/main?tailLines=x").await.contains("tailLines"));
+}
+
+/// An hour of a cluster with work and failures, as the objects that are left.
+async fn history() -> Vec<Value> {
+    let world = world().await;
+    for number in 0..20 {
+        let annotations = json!({ "sim.maar.io/run-time": format!("{}s", 100 + number * 7), "sim.maar.io/exit-code": (number % 3).to_string() });
+        world
+            .create(&format!("p{number}"), ["cpu-0", "cpu-1", "gpu-0"][number % 3], annotations, json!({}))
+            .await;
+    }
+    world.handle.fail("cpu-1", "network".parse().expect("a failure")).await.expect("breakable");
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    world.handle.heal("cpu-1").await.expect("healable");
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let pods = world.pods().list(&ListParams::default()).await.expect("pods");
+    let nodes = Api::<Node>::all(world.client.clone()).list(&ListParams::default()).await.expect("nodes");
+    let leases = Api::<Lease>::all(world.client.clone()).list(&ListParams::default()).await.expect("leases");
+    let values = |list: &dyn erased::List| list.values();
+    [values(&pods), values(&nodes), values(&leases)].concat()
+}
+
+mod erased {
+    use kube::core::ObjectList;
+    use serde_json::Value;
+
+    /// Objects of any kind as JSON.
+    pub(super) trait List {
+        fn values(&self) -> Vec<Value>;
+    }
+
+    impl<T: serde::Serialize + Clone> List for ObjectList<T> {
+        fn values(&self) -> Vec<Value> {
+            self.items.iter().map(|item| serde_json::to_value(item).expect("json")).collect()
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_seed_gives_one_history() {
+    let first = history().await;
+    let second = history().await;
+    assert!(first.len() > 20);
+    for (one, other) in first.iter().zip(&second) {
+        assert_eq!(one, other);
+    }
+    assert_eq!(first.len(), second.len());
+}
