@@ -12,7 +12,7 @@ pub const FAIL_ANNOTATION: &str = "sim.maar.io/fail";
 pub struct Failures {
     /// The node says that it is not ready; everything else goes on.
     pub not_ready: bool,
-    /// The lease is not renewed any more; everything else goes on.
+    /// Nothing is heard of the node itself, neither its lease nor its status; its Pods go on and are reported.
     pub lease_lost: bool,
     /// Nothing reaches the node and nothing comes from it, but its containers run on.
     pub network: bool,

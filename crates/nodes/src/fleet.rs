@@ -7,9 +7,9 @@ mod error;
 mod member;
 mod object;
 mod register;
+mod watched;
 
 use std::{
-    borrow::Cow,
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
     net::IpAddr,
@@ -19,13 +19,13 @@ use std::{
 
 use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream::FuturesUnordered};
 use jiff::Timestamp;
-use k8s_openapi::{api::core::v1::Taint, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use k8s_openapi::api::core::v1::Taint;
 use kube::{
     Api, Client,
     runtime::{WatchStreamExt, watcher},
 };
 use rand::Rng;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -43,6 +43,7 @@ use crate::{
 };
 use member::Member;
 use object::{Health, NodePlan};
+use watched::NodeObject;
 
 pub use error::FleetError;
 pub(crate) use object::{NodeInfo, PoolShape};
@@ -83,6 +84,8 @@ pub(crate) struct Fleet<R> {
     client: Client,
     table: SharedTable<R>,
     bell: Arc<Notify>,
+    /// Rung when all Pods must be looked at again.
+    relist: Arc<Notify>,
     settings: FleetSettings,
     members: BTreeMap<Arc<str>, Member>,
     beats: BinaryHeap<Reverse<(Timestamp, Arc<str>)>>,
@@ -92,11 +95,13 @@ pub(crate) struct Fleet<R> {
     next_index: Vec<u32>,
 }
 
-/// How a beat went: whether the lease was renewed and the status written, where they were to be.
+/// How a beat went.
 struct Beaten {
     name: Arc<str>,
-    lease: Option<bool>,
-    status: Option<bool>,
+    /// The lease was renewed, so it is there.
+    has_lease: bool,
+    /// The status was to be written and was not.
+    status_failed: bool,
 }
 
 impl<R: Runtime> Fleet<R> {
@@ -104,6 +109,7 @@ impl<R: Runtime> Fleet<R> {
         client: Client,
         table: SharedTable<R>,
         bell: Arc<Notify>,
+        relist: Arc<Notify>,
         settings: FleetSettings,
     ) -> Self {
         let next_index = vec![0; settings.shapes.len()];
@@ -111,6 +117,7 @@ impl<R: Runtime> Fleet<R> {
             client,
             table,
             bell,
+            relist,
             settings,
             members: BTreeMap::new(),
             beats: BinaryHeap::new(),
@@ -155,6 +162,10 @@ impl<R: Runtime> Fleet<R> {
 
     async fn register(&mut self, plans: Vec<NodePlan>) -> Result<(), FleetError> {
         let (client, set, now) = (self.client.clone(), self.settings.set.clone(), self.now());
+        let names: Vec<Arc<str>> = plans.iter().map(|plan| plan.name.clone()).collect();
+        for plan in &plans {
+            self.expect(plan);
+        }
         let registered = futures::stream::iter(plans)
             .map(|plan| {
                 let (client, set) = (&client, &set);
@@ -164,24 +175,40 @@ impl<R: Runtime> Fleet<R> {
             })
             .buffered(PARALLEL);
         let mut registered = std::pin::pin!(registered);
-        while let Some((plan, registered)) = registered.try_next().await? {
-            self.join(plan, registered, now);
+        let mut adopted = false;
+        let outcome = loop {
+            match registered.try_next().await {
+                Ok(Some((plan, registered))) => {
+                    adopted |= registered.adopted;
+                    self.join(plan, registered, now);
+                }
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        if adopted {
+            // Pods were assigned to them before we looked after them.
+            self.relist.notify_one();
         }
-        Ok(())
+        for name in names.iter().filter(|name| !self.members.contains_key(*name)) {
+            self.table.lock().node_removed(name);
+        }
+        outcome
+    }
+
+    /// A node about to be registered: a scheduler may assign Pods to it before we hear that it is there.
+    fn expect(&self, plan: &NodePlan) {
+        let (shape, name) = (&plan.shape, plan.name.clone());
+        let (allocatable, cards) = (shape.allocatable.clone(), shape.cards.clone());
+        let mut entry = NodeEntry::new(name.clone(), plan.address, plan.network, allocatable, cards);
+        entry.shared_network = self.settings.shared_network;
+        entry.labels = plan.labels();
+        self.table.lock().nodes.insert(name, entry);
     }
 
     /// A registered node begins to live.
     fn join(&mut self, plan: NodePlan, registered: register::Registered, now: Timestamp) {
         let name = plan.name.clone();
-        let mut entry = NodeEntry::new(
-            name.clone(),
-            plan.address,
-            plan.network,
-            plan.shape.allocatable.clone(),
-            plan.shape.cards.clone(),
-        );
-        entry.shared_network = self.settings.shared_network;
-        self.table.lock().nodes.insert(name.clone(), entry);
         let seed = self.settings.seed.to_string();
         let spread = ids::random(&["heartbeat", &seed, &name]).random_range(0.0..1.0);
         let next_beat = after(now, self.settings.heartbeat.mul_f64(spread));
@@ -251,41 +278,30 @@ impl<R: Runtime> Fleet<R> {
 
     fn beat(&mut self, name: &Arc<str>, now: Timestamp) -> Option<BoxFuture<'static, Beaten>> {
         let member = self.members.get_mut(name)?;
-        if member.health.failures.network {
+        if member.health.failures.network || member.health.failures.lease_lost {
             return None;
         }
-        let lease = (!member.health.failures.lease_lost)
-            .then(|| lease_request(&self.client, member, self.settings.heartbeat, now));
+        let lease = lease_request(&self.client, member, self.settings.heartbeat, now);
         let status_due = std::mem::take(&mut member.status_due) || member.next_status <= now;
         let status = status_due.then(|| {
             member.next_status = after(now, STATUS_INTERVAL);
-            let patch = json!({ "status": member.plan.status(member.health, now) });
-            let (client, name) = (self.client.clone(), name.clone());
-            async move { logged(&name, &requests::merge_status(&client, NODES, &name, &patch).await) }
+            json!({ "status": member.plan.status(member.health, now) })
         });
-        let name = name.clone();
-        Some(
-            async move {
-                let status = match status {
-                    Some(status) => Some(status.await),
-                    None => None,
-                };
-                let lease = match lease {
-                    Some(lease) => Some(lease.await),
-                    None => None,
-                };
-                Beaten { name, lease, status }
-            }
-            .boxed(),
-        )
+        let (client, name) = (self.client.clone(), name.clone());
+        let beating = async move {
+            let status_failed = match status {
+                Some(patch) => !logged(&name, &requests::merge_status(&client, NODES, &name, &patch).await),
+                None => false,
+            };
+            Beaten { has_lease: lease.await, name, status_failed }
+        };
+        Some(beating.boxed())
     }
 
     fn enter(&mut self, beaten: &Beaten) {
         let Some(member) = self.members.get_mut(&beaten.name) else { return };
-        if let Some(renewed) = beaten.lease {
-            member.has_lease = renewed;
-        }
-        member.status_due |= beaten.status == Some(false);
+        member.has_lease = beaten.has_lease;
+        member.status_due |= beaten.status_failed;
     }
 
     fn watched(&mut self, event: Result<watcher::Event<NodeObject>, watcher::Error>) {
@@ -412,44 +428,4 @@ fn logged(node: &str, outcome: &Result<(), requests::RequestError>) -> bool {
         tracing::warn!(node.name = node, "a heartbeat failed and is tried again with the next: {error}");
     }
     outcome.is_ok()
-}
-
-/// A Node of the watch, with everything but `metadata` left as JSON.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct NodeObject {
-    #[serde(default)]
-    metadata: ObjectMeta,
-    #[serde(default)]
-    spec: Value,
-    #[serde(default)]
-    status: Value,
-}
-
-impl kube::Resource for NodeObject {
-    type DynamicType = ();
-    type Scope = kube::core::ClusterResourceScope;
-
-    fn kind((): &()) -> Cow<'_, str> {
-        "Node".into()
-    }
-
-    fn group((): &()) -> Cow<'_, str> {
-        "".into()
-    }
-
-    fn version((): &()) -> Cow<'_, str> {
-        "v1".into()
-    }
-
-    fn plural((): &()) -> Cow<'_, str> {
-        "nodes".into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
 }

@@ -22,6 +22,7 @@ mod mount;
 mod plan;
 mod probe;
 mod process;
+mod refresh;
 mod runtime;
 mod sandbox;
 mod spawner;
@@ -111,7 +112,7 @@ pub async fn run_local(
     options: LocalOptions,
     shutdown: CancellationToken,
 ) -> Result<LocalHandle, LocalError> {
-    let bell = Arc::new(Notify::new());
+    let (bell, relist) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let runtime =
         LocalRuntime::new(client.clone(), sandbox.clone(), options.clone(), bell.clone(), shutdown.clone());
     let runtime =
@@ -129,7 +130,7 @@ pub async fn run_local(
         port: KUBELET_PORT,
         shared_network: true,
     };
-    let mut fleet = Fleet::new(client.clone(), table.clone(), bell.clone(), settings);
+    let mut fleet = Fleet::new(client.clone(), table.clone(), bell.clone(), relist.clone(), settings);
     fleet.register_all().await?;
     let kubelet = Kubelet {
         table: table.clone(),
@@ -140,11 +141,13 @@ pub async fn run_local(
         shutdown: shutdown.clone(),
     };
     let fields = format!("spec.nodeName={}", options.name);
-    let pods = PodLoop { client, table, clock: options.clock, bell, fields };
+    let refreshed = table.clone();
+    let pods = PodLoop { client, table, clock: options.clock, bell, relist, fields };
     // The fleet takes commands from nobody: there is one node and it stays.
     let (_, inbox) = mpsc::channel(1);
     let tasks = TaskTracker::new();
     tasks.spawn(fleet.run(inbox, shutdown.clone()));
+    tasks.spawn(refresh::run(runtime.0.clone(), refreshed));
     tasks.spawn(pods.run(shutdown.clone()));
     tasks.close();
     Ok(LocalHandle { kubelet, tasks, runtime, shutdown })

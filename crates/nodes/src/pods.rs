@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use futures::{StreamExt, stream::FuturesUnordered};
+use futures::{
+    StreamExt,
+    stream::{BoxStream, FuturesUnordered},
+};
 use jiff::Timestamp;
 use kube::{
     Api, Client,
@@ -22,6 +25,8 @@ const BATCH: usize = 256;
 /// A table that several tasks use.
 pub(crate) type SharedTable<R> = Arc<Mutex<Table<R>>>;
 
+type PodEvent = Result<watcher::Event<PodObject>, watcher::Error>;
+
 /// What the task works with.
 #[derive(Clone)]
 pub(crate) struct PodLoop<R> {
@@ -30,6 +35,8 @@ pub(crate) struct PodLoop<R> {
     pub(crate) clock: Clock,
     /// Rung when the table was changed from elsewhere.
     pub(crate) bell: Arc<Notify>,
+    /// Rung when all Pods must be looked at again.
+    pub(crate) relist: Arc<Notify>,
     /// Only Pods that match; `spec.nodeName!=` for all that are assigned.
     pub(crate) fields: String,
 }
@@ -37,11 +44,7 @@ pub(crate) struct PodLoop<R> {
 impl<R: Runtime> PodLoop<R> {
     /// Runs until `shutdown`.
     pub(crate) async fn run(self, shutdown: CancellationToken) {
-        let config = watcher::Config::default().fields(&self.fields);
-        let events = watcher(Api::<PodObject>::all(self.client.clone()), config)
-            .backoff(BackOff::default())
-            .ready_chunks(BATCH);
-        let mut events = std::pin::pin!(events);
+        let mut events = self.watch();
         let mut writes = FuturesUnordered::new();
         loop {
             let wake =
@@ -57,9 +60,16 @@ impl<R: Runtime> PodLoop<R> {
                     None => return tracing::error!("the watch on pods ended for good"),
                 },
                 () = self.bell.notified() => {}
+                () = self.relist.notified() => events = self.watch(),
                 () = self.clock.sleep_until(wake) => {}
             }
         }
+    }
+
+    fn watch(&self) -> BoxStream<'static, Vec<PodEvent>> {
+        let config = watcher::Config::default().fields(&self.fields);
+        let pods = Api::<PodObject>::all(self.client.clone());
+        watcher(pods, config).backoff(BackOff::default()).ready_chunks(BATCH).boxed()
     }
 
     /// Does what is due and starts requests; returns when to come back.
@@ -74,7 +84,7 @@ impl<R: Runtime> PodLoop<R> {
         table.next_due()
     }
 
-    fn enter(&self, chunk: Vec<Result<watcher::Event<PodObject>, watcher::Error>>) {
+    fn enter(&self, chunk: Vec<PodEvent>) {
         let now = self.clock.now();
         let mut table = self.table.lock();
         for event in chunk {

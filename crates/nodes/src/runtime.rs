@@ -30,6 +30,9 @@ pub(crate) trait Runtime: Send + Sync + 'static {
     /// The Pod is gone: nothing of it may be left.
     fn forget(&self, pod: &Pod);
 
+    /// These are all Pods there are, by uid: what is kept of others may go.
+    fn listed(&self, _: &dyn Fn(&str) -> bool) {}
+
     /// Pods, by uid, that something happened to and that should be looked at.
     fn poked(&self) -> Vec<Arc<str>> {
         Vec::new()

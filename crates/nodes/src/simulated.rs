@@ -101,7 +101,7 @@ pub async fn simulate(
     };
     let runtime = Arc::new(Simulation { start_delay: profile.start_delay });
     let table = Arc::new(Mutex::new(Table::new(runtime)));
-    let bell = Arc::new(Notify::new());
+    let (bell, relist) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let settings = FleetSettings {
         heartbeat: profile.heartbeat.unwrap_or_else(|| usual_heartbeat(profile.total())),
         shapes: profile.pools.into_iter().map(|pool| Arc::new(PoolShape::new(pool, node_info()))).collect(),
@@ -112,7 +112,7 @@ pub async fn simulate(
         port: bound.as_ref().map_or(KUBELET_PORT, |bound| bound.address.port()),
         shared_network: false,
     };
-    let mut fleet = Fleet::new(client.clone(), table.clone(), bell.clone(), settings);
+    let mut fleet = Fleet::new(client.clone(), table.clone(), bell.clone(), relist.clone(), settings);
     fleet.register_all().await?;
     let console = SimulatedConsole {
         client: client.clone(),
@@ -134,6 +134,7 @@ pub async fn simulate(
         table: table.clone(),
         clock: options.clock,
         bell,
+        relist,
         fields: "spec.nodeName!=".into(),
     };
     let tasks = TaskTracker::new();
@@ -161,6 +162,11 @@ impl Handle {
     /// How many Pods are on the nodes.
     pub fn pods(&self) -> usize {
         self.table.lock().len()
+    }
+
+    /// Whether nothing is waiting to be written.
+    pub fn quiet(&self) -> bool {
+        self.table.lock().is_quiet()
     }
 
     /// Adds nodes to a pool of the profile and returns their names.

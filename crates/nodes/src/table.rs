@@ -109,6 +109,11 @@ impl<R: Runtime> Table<R> {
         self.pods.get(uid)
     }
 
+    /// Whether every Pod's status is written and nothing is due within the second.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.outbox.is_empty() && !self.pods.values().any(|entry| entry.in_flight || entry.is_dirty())
+    }
+
     /// A list of all Pods begins.
     pub(crate) fn list_began(&mut self) {
         self.list = self.list.wrapping_add(1);
@@ -124,6 +129,7 @@ impl<R: Runtime> Table<R> {
         for uid in gone {
             self.pod_gone(&uid);
         }
+        self.runtime.listed(&|uid| self.pods.contains_key(uid));
     }
 
     /// A Pod is new or changed.

@@ -4,12 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use futures::AsyncReadExt;
 use k8s_openapi::api::{
+    apps::v1::Deployment,
     coordination::v1::Lease,
     core::v1::{Node, Pod},
 };
 use kube::{
     Api, Client, ResourceExt,
-    api::{DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams},
+    api::{AttachParams, DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams},
 };
 use maar_embedded::{Cluster, Config};
 use maar_nodes::{Clock, Failures, FleetError, Handle, Options, Profile, simulate};
@@ -313,4 +314,185 @@ async fn failing_a_pod_on_command_is_seen_at_once() {
     let exit = &failed["status"]["containerStatuses"][0]["state"]["terminated"];
     assert_eq!((exit["exitCode"].as_i64(), exit["reason"].as_str()), (Some(137), Some("OOMKilled")));
     drop(Arc::new(world));
+}
+
+fn tainted(node: &Value, effect: &str) -> bool {
+    let taints = node["spec"]["taints"].as_array().cloned().unwrap_or_default();
+    taints.iter().any(|taint| taint["key"] == "node.kubernetes.io/unreachable" && taint["effect"] == effect)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_node_is_given_up_and_comes_back() {
+    let world = world().await;
+    world.create("stays", "cpu-0", json!({}), json!({})).await;
+    world.phase("stays", "Running").await;
+    for failure in ["lease-lost", "network"] {
+        world.handle.fail("cpu-0", failure.parse().expect("a failure")).await.expect("breakable");
+        let node =
+            world.until_node("cpu-0", |node| ready(node) == "Unknown" && tainted(node, "NoExecute")).await;
+        assert_eq!(node["metadata"]["annotations"]["sim.maar.io/fail"], failure);
+        world.handle.heal("cpu-0").await.expect("healable");
+        world.until_node("cpu-0", |node| ready(node) == "True" && !tainted(node, "NoExecute")).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_without_network_reaches_nobody_and_is_not_reached() {
+    let world = world().await;
+    world.create("cut", "cpu-0", json!({ "sim.maar.io/run-time": "10s" }), json!({})).await;
+    world.phase("cut", "Running").await;
+    world.handle.fail("cpu-0", "network".parse().expect("a failure")).await.expect("breakable");
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    world.phase("cut", "Running").await;
+    let dialed = world.handle.dialer().dial("cpu-0").expect("known").await;
+    assert!(dialed.is_err());
+    world.handle.heal("cpu-0").await.expect("healable");
+    world.phase("cut", "Succeeded").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_run_in_simulated_containers() {
+    let world = world().await;
+    let container = json!({ "env": [{ "name": "WHERE", "valueFrom": { "fieldRef": { "fieldPath": "spec.nodeName" } } }],
+        "resources": { "limits": { "nvidia.com/gpu": "2" } }, "ports": [{ "containerPort": 8080 }] });
+    world.create("box", "gpu-0", json!({}), container).await;
+    world.phase("box", "Running").await;
+    let run = async |command: &[&str]| {
+        let parameters = AttachParams::default().stderr(true);
+        let mut process = world.pods().exec("box", command.to_vec(), &parameters).await.expect("exec");
+        let mut output = String::new();
+        let mut stdout = process.stdout().expect("stdout");
+        tokio::io::AsyncReadExt::read_to_string(&mut stdout, &mut output).await.expect("text");
+        let status = process.take_status().expect("a status").await.expect("a status");
+        (output, status.status.unwrap_or_default())
+    };
+    assert_eq!(run(&["sh", "-c", "hostname; echo $WHERE"]).await, ("box\ngpu-0\n".into(), "Success".into()));
+    assert_eq!(run(&["python"]).await, (String::new(), "Failure".into()));
+    let (table, _) = run(&["nvidia-smi"]).await;
+    assert_eq!(table.matches("NVIDIA A100").count(), 2, "{table}");
+    let mut forward = world.pods().portforward("box", &[8080]).await.expect("forwarded");
+    let stream = forward.take_stream(8080).expect("a stream");
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(hyper_util::rt::TokioIo::new(stream)).await.expect("http");
+    tokio::spawn(connection);
+    let request = http::Request::get("/").header("host", "box");
+    let request = request.body(http_body_util::Empty::<bytes::Bytes>::new()).expect("a request");
+    assert_eq!(sender.send_request(request).await.expect("an answer").status(), 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deployment_is_scheduled_and_rolled_out() {
+    let world = world().await;
+    let template = |image: &str| json!({ "metadata": { "labels": { "app": "web" } }, "spec": { "containers": [{ "name": "c", "image": image }] } });
+    let deployment = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web" }, "spec": {
+        "replicas": 6, "selector": { "matchLabels": { "app": "web" } }, "template": template("one") } });
+    let deployments = Api::<Deployment>::namespaced(world.client.clone(), "default");
+    let object = serde_json::from_value(deployment).expect("a deployment");
+    deployments.create(&PostParams::default(), &object).await.expect("created");
+    let available = async |generation: i64| {
+        let limit = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let status = deployments.get("web").await.expect("there").status.unwrap_or_default();
+            let done = status.observed_generation >= Some(generation)
+                && (status.updated_replicas, status.available_replicas, status.replicas)
+                    == (Some(6), Some(6), Some(6));
+            if done {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < limit, "never rolled out: {status:?}");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    };
+    available(1).await;
+    let patch = json!({ "spec": { "template": template("two") } });
+    deployments.patch("web", &PatchParams::default(), &Patch::Strategic(patch)).await.expect("patched");
+    available(2).await;
+    let pods = world.pods().list(&ListParams::default()).await.expect("listable");
+    assert_eq!(pods.items.len(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn kubelets_tell_what_is_used_and_only_of_their_own_node() {
+    let world = world().await;
+    let asking = json!({ "resources": { "requests": { "cpu": "2", "memory": "1Gi" } } });
+    world.create("here", "cpu-0", json!({}), asking.clone()).await;
+    world.create("there", "cpu-1", json!({}), asking).await;
+    world.phase("here", "Running").await;
+    world.phase("there", "Running").await;
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    let summary: Value = serde_json::from_str(&ask(&world, "cpu-0", "/stats/summary").await).expect("json");
+    assert_eq!(
+        (summary["node"]["nodeName"].as_str(), summary["pods"].as_array().map(Vec::len)),
+        (Some("cpu-0"), Some(1))
+    );
+    let cores = summary["node"]["cpu"]["usageNanoCores"].as_f64().expect("a number") / 1e9;
+    assert!((0.8..=1.6).contains(&cores), "{cores}");
+    let text = ask(&world, "cpu-0", "/metrics/resource").await;
+    assert!(
+        text.contains(
+            "container_cpu_usage_seconds_total{container=\"main\",namespace=\"default\",pod=\"here\"}"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("pod=\"there\""), "{text}");
+    let pods: Value = serde_json::from_str(&ask(&world, "cpu-1", "/pods").await).expect("json");
+    assert_eq!(pods["items"][0]["metadata"]["name"], "there");
+    assert_eq!(ask(&world, "cpu-1", "/healthz").await, "ok");
+    assert_eq!(
+        ask(&world, "cpu-1", "/containerLogs/default/here/main").await,
+        "pod \"here_default\" not found\n"
+    );
+    assert!(
+        ask(&world, "cpu-0", "/containerLogs/default/here/other")
+            .await
+            .starts_with("container \"other\" not found")
+    );
+    assert!(ask(&world, "cpu-0", "/containerLogs/default/here/main?tailLines=x").await.contains("tailLines"));
+}
+
+/// An hour of a cluster with work and failures, as the objects that are left.
+async fn history() -> Vec<Value> {
+    let world = world().await;
+    for number in 0..20 {
+        let annotations = json!({ "sim.maar.io/run-time": format!("{}s", 100 + number * 7), "sim.maar.io/exit-code": (number % 3).to_string() });
+        world
+            .create(&format!("p{number}"), ["cpu-0", "cpu-1", "gpu-0"][number % 3], annotations, json!({}))
+            .await;
+    }
+    world.handle.fail("cpu-1", "network".parse().expect("a failure")).await.expect("breakable");
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    world.handle.heal("cpu-1").await.expect("healable");
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let pods = world.pods().list(&ListParams::default()).await.expect("pods");
+    let nodes = Api::<Node>::all(world.client.clone()).list(&ListParams::default()).await.expect("nodes");
+    let leases = Api::<Lease>::all(world.client.clone()).list(&ListParams::default()).await.expect("leases");
+    let values = |list: &dyn erased::List| list.values();
+    [values(&pods), values(&nodes), values(&leases)].concat()
+}
+
+mod erased {
+    use kube::core::ObjectList;
+    use serde_json::Value;
+
+    /// Objects of any kind as JSON.
+    pub(super) trait List {
+        fn values(&self) -> Vec<Value>;
+    }
+
+    impl<T: serde::Serialize + Clone> List for ObjectList<T> {
+        fn values(&self) -> Vec<Value> {
+            self.items.iter().map(|item| serde_json::to_value(item).expect("json")).collect()
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_seed_gives_one_history() {
+    let first = history().await;
+    let second = history().await;
+    assert!(first.len() > 20);
+    for (one, other) in first.iter().zip(&second) {
+        assert_eq!(one, other);
+    }
+    assert_eq!(first.len(), second.len());
 }

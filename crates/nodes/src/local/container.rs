@@ -1,6 +1,6 @@
 //! One run of a container, from its preparation to its exit.
 
-mod prepare;
+pub(super) mod prepare;
 
 use std::{io, sync::Arc, time::Duration};
 

@@ -1,7 +1,7 @@
 //! The local runtime: turns what the state machine wants into processes, and what happens to them into reports.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -217,6 +217,24 @@ impl Runtime for LocalRuntime {
                 _ => {}
             }
         });
+    }
+
+    fn listed(&self, is_known: &dyn Fn(&str) -> bool) {
+        let folders = std::fs::read_dir(self.0.options.state.join("pods")).into_iter().flatten().flatten();
+        let known = self.0.controls.lock().keys().map(|(uid, _)| uid.to_string()).collect::<HashSet<_>>();
+        let stale = folders.filter(|folder| {
+            let name = folder.file_name().to_string_lossy().into_owned();
+            !is_known(&name) && !known.contains(&name)
+        });
+        for folder in stale {
+            // Left over from before a restart; nothing runs in it.
+            if let Err(error) = std::fs::remove_dir_all(folder.path()) {
+                tracing::warn!(
+                    "left-over files in {} could not be removed: {error}",
+                    folder.path().display()
+                );
+            }
+        }
     }
 
     fn poked(&self) -> Vec<Arc<str>> {

@@ -97,13 +97,14 @@ impl Filling<'_> {
         };
         let mut entries = Vec::new();
         for projection in projected.sources.iter().flatten() {
-            entries.extend(self.projected(projection, projected.default_mode).await?);
+            entries.extend(self.projected(volume, projection, projected.default_mode).await?);
         }
         Ok(entries)
     }
 
     async fn projected(
         &self,
+        volume: &Volume,
         projection: &VolumeProjection,
         mode: Option<i32>,
     ) -> Result<Vec<Entry>, Problem> {
@@ -119,6 +120,9 @@ impl Filling<'_> {
             return files::downward(self.pod, source.items.as_deref().unwrap_or_default(), mode, self.facts);
         }
         if let Some(source) = &projection.service_account_token {
+            if token::is_fresh(&self.folder.join(&volume.name).join(&source.path)) {
+                return Ok(Vec::new());
+            }
             let token = token::request(self.client, self.pod, self.namespace, source).await?;
             return Ok(vec![Entry::new(&source.path, token.into_bytes(), mode)]);
         }

@@ -15,7 +15,7 @@ use crate::{
     environment::{self, Facts, Sources, Variables},
     local::{
         log::Writer,
-        mount::{self, Mount},
+        mount::{self, Mount, Ready},
         plan::{self, Problem},
         process::{self, Invocation},
         runtime::{Inner, log_path},
@@ -58,29 +58,16 @@ pub(in crate::local) async fn prepare(
         .find(|container| container.name == **name)
         .cloned()
         .ok_or_else(|| Problem::create(format!("container {name:?} is no longer in the pod")))?;
-    let address: IpAddr = inner.options.address;
-    let allocatable = crate::local::machine::pool(&inner.options).allocatable;
-    let facts = Facts { host_ip: address, pod_ip: Some(address), allocatable };
-    let sources =
-        Sources::fetch(&inner.client, &pod.namespace, [&container].into_iter(), volume::references(&object))
-            .await?;
+    let sources = sources(inner, pod, &object, Some(&container)).await?;
+    let facts = facts(inner);
+    let volumes = fill(inner, pod, &object, &sources, &facts).await?;
     let folder = inner.folder(&pod.uid);
-    let filling = Filling {
-        client: &inner.client,
-        pod: &object,
-        namespace: &pod.namespace,
-        facts: &facts,
-        sources: &sources,
-        folder: &folder.join("volumes"),
-        roots: &inner.options.volume_roots,
-    };
-    let volumes = filling.all().await?;
     let hostname = spec.hostname.clone().unwrap_or_else(|| pod.name.to_string());
     let mut variables = base_variables(inner, &hostname);
     variables.extend(environment::variables(&object, &container, &facts, &sources)?);
     let plan = plan::plan(&spec, &container, &variables)?;
     let mut mounts = mount::mounts(&container, &volumes, &variables)?;
-    let place = Place::make(&folder, name, run, &hostname, address)
+    let place = Place::make(&folder, name, run, &hostname, inner.options.address)
         .map_err(|error| Problem::create(error.to_string()))?;
     make_sources(&mounts).map_err(|error| Problem::create(error.to_string()))?;
     mounts.extend(place.mounts(&container));
@@ -116,6 +103,48 @@ pub(in crate::local) async fn prepare(
         log_file,
         message_file: place.message,
     })
+}
+
+/// Brings the Pod's volumes up to date.
+pub(in crate::local) async fn refill(inner: &Inner, pod: &Pod) -> Result<(), Problem> {
+    let object = fetch(inner, pod).await?;
+    let sources = sources(inner, pod, &object, None).await?;
+    fill(inner, pod, &object, &sources, &facts(inner)).await.map(drop)
+}
+
+fn facts(inner: &Inner) -> Facts {
+    let address: IpAddr = inner.options.address;
+    let allocatable = crate::local::machine::pool(&inner.options).allocatable;
+    Facts { host_ip: address, pod_ip: Some(address), allocatable }
+}
+
+async fn sources(
+    inner: &Inner,
+    pod: &Pod,
+    object: &v1::Pod,
+    container: Option<&Container>,
+) -> Result<Sources, Problem> {
+    let referred = volume::references(object);
+    Ok(Sources::fetch(&inner.client, &pod.namespace, container.into_iter(), referred).await?)
+}
+
+async fn fill(
+    inner: &Inner,
+    pod: &Pod,
+    object: &v1::Pod,
+    sources: &Sources,
+    facts: &Facts,
+) -> Result<Vec<Ready>, Problem> {
+    let filling = Filling {
+        client: &inner.client,
+        pod: object,
+        namespace: &pod.namespace,
+        facts,
+        sources,
+        folder: &inner.folder(&pod.uid).join("volumes"),
+        roots: &inner.options.volume_roots,
+    };
+    filling.all().await
 }
 
 async fn fetch(inner: &Inner, pod: &Pod) -> Result<v1::Pod, Problem> {

@@ -1,10 +1,21 @@
 //! Tokens of service accounts, bound to the Pod that carries them.
 
+use std::{path::Path, time::Duration};
+
 use k8s_openapi::api::core::v1::{Pod, ServiceAccountTokenProjection};
 use kube::{Client, api::PostParams, core::Request};
 use serde_json::json;
 
 use crate::{local::plan::Problem, requests};
+
+/// Tokens live ten minutes at least, so one that is younger than this has a while to go.
+const FRESH: Duration = Duration::from_mins(5);
+
+/// Whether a token was written a short while ago.
+pub(super) fn is_fresh(path: &Path) -> bool {
+    let written = std::fs::metadata(path).and_then(|metadata| metadata.modified());
+    written.is_ok_and(|written| written.elapsed().is_ok_and(|age| age < FRESH))
+}
 
 /// Asks the API server for a token.
 pub(super) async fn request(
