@@ -116,6 +116,7 @@ pub(crate) fn all(server: &Arc<Server>) -> Vec<BoxController> {
         Arc::new(node::NodeLifecycle::new(server)),
         Arc::new(node::TaintEviction::new(server)),
         Arc::new(node::PodGarbageCollector::new(server)),
+        Arc::new(node::NodeTtl::new(server)),
         Arc::new(resource_quota::ResourceQuotaController::new(server)),
         Arc::new(scheduler::Scheduler::new(server)),
     ]

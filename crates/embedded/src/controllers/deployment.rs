@@ -201,7 +201,8 @@ impl DeploymentController {
             let annotations = deployment.metadata.annotations.get_or_insert_default();
             annotations.insert(sets::REVISION.into(), revision.to_owned());
         };
-        self.base.local.modify(namespace, name, change).await.map(|_: Deployment| ())
+        // With the status: by itself, a changed annotation would count as a new generation.
+        self.base.local.modify_status(namespace, name, change).await.map(|_: Deployment| ())
     }
 
     /// A Pod's end matters to a Deployment that waits for old Pods to be gone.

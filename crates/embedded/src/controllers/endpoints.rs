@@ -19,6 +19,7 @@ use slices::Change;
 use super::base::{self, Base};
 use super::view::PodView;
 use super::{Again, Controller};
+use crate::local::Kind;
 use crate::server::Server;
 use crate::status::ApiError;
 use crate::store::{Entry, Event, Key};
@@ -26,6 +27,8 @@ use crate::verbs::DeleteOptions;
 
 /// How soon after each other the endpoints of a Service are worked out.
 const PACE: Duration = Duration::from_millis(50);
+
+const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 
 #[derive(Debug)]
 pub(crate) struct EndpointsController {
@@ -86,9 +89,10 @@ impl EndpointsController {
         let uid = service.metadata.uid.as_deref().unwrap_or_default();
         let existing: Vec<EndpointSlice> =
             self.base.owned_entries::<EndpointSlice>(uid).iter().filter_map(|entry| entry.typed()).collect();
+        let now = self.base.server().world.now_text();
         for change in slices::changes(service, targets, existing) {
             match change {
-                Change::Create(slice) => match self.base.local.create(&*slice).await {
+                Change::Create(mut slice) => match self.base.local.create(stamped(&mut *slice, &now)).await {
                     Err(error) if base::is_namespace_going(&error) => return Ok(()),
                     result => result.map(|_| ())?,
                 },
@@ -97,6 +101,7 @@ impl EndpointsController {
                         slice.endpoints.clone_from(&wanted.endpoints);
                         slice.ports.clone_from(&wanted.ports);
                         slice.metadata.labels.clone_from(&wanted.metadata.labels);
+                        stamped(slice, &now);
                     };
                     let name = wanted.metadata.name.as_deref().unwrap_or_default();
                     self.base.local.modify(namespace, name, change).await?;
@@ -113,13 +118,14 @@ impl EndpointsController {
     }
 
     async fn write_legacy(&self, service: &Service, targets: &[Target]) -> Result<(), ApiError> {
-        let wanted = legacy::endpoints(service, targets);
+        let mut wanted = legacy::endpoints(service, targets);
+        let now = self.base.server().world.now_text();
         let (namespace, name) = (
             service.metadata.namespace.as_deref().unwrap_or_default(),
             service.metadata.name.as_deref().unwrap_or_default(),
         );
         let Some(existing) = self.base.local.get::<Endpoints>(namespace, name) else {
-            return match self.base.local.create(&wanted).await {
+            return match self.base.local.create(stamped(&mut wanted, &now)).await {
                 Err(error) if base::is_namespace_going(&error) => Ok(()),
                 result => result.map(|_| ()),
             };
@@ -130,6 +136,7 @@ impl EndpointsController {
         let change = |endpoints: &mut Endpoints| {
             endpoints.subsets.clone_from(&wanted.subsets);
             endpoints.metadata.labels.clone_from(&wanted.metadata.labels);
+            stamped(endpoints, &now);
         };
         self.base.local.modify(namespace, name, change).await.map(|_| ())
     }
@@ -161,6 +168,13 @@ impl EndpointsController {
             .map(|entry| Key::new(&self.table, namespace, &entry.meta.name))
             .collect()
     }
+}
+
+/// Notes when the endpoints were last worked out anew, by which others measure how fast changes spread.
+fn stamped<'a, K: Kind>(object: &'a mut K, now: &str) -> &'a K {
+    let annotations = object.meta_mut().annotations.get_or_insert_default();
+    annotations.insert(TRIGGER_TIME.to_owned(), now.to_owned());
+    object
 }
 
 impl Controller for EndpointsController {

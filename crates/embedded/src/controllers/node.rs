@@ -8,8 +8,10 @@ mod eviction;
 mod index;
 mod lifecycle;
 mod podgc;
+mod ttl;
 mod zones;
 
 pub(crate) use eviction::TaintEviction;
 pub(crate) use lifecycle::NodeLifecycle;
 pub(crate) use podgc::PodGarbageCollector;
+pub(crate) use ttl::NodeTtl;

@@ -20,10 +20,10 @@ use std::sync::Arc;
 
 use filter::Volumes;
 use futures::future::BoxFuture;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use ledger::Ledger;
 use parking_lot::Mutex;
-use place::Turn;
+use place::{Placement, Turn};
 use queue::Queue;
 use request::Request;
 use serde_json::json;
@@ -31,7 +31,7 @@ use serde_json::json;
 use super::base::Base;
 use super::recorder::pod_reference;
 use super::view::{NodeView, until};
-use super::volume::SELECTED_NODE;
+use super::volume::{self, SELECTED_NODE};
 use super::{Again, Controller};
 use crate::resource::Subresource;
 use crate::server::Server;
@@ -75,7 +75,7 @@ enum Outcome {
     /// Its volumes come first.
     WaitForVolumes {
         node: String,
-        claims: Vec<String>,
+        claims: Vec<(String, Option<String>)>,
     },
 }
 
@@ -179,15 +179,14 @@ impl Scheduler {
                 return Outcome::Stuck(format!("0/{nodes} nodes are available: {why}."));
             }
         };
-        let claims: Vec<String> = volumes.waiting.iter().map(|claim| claim.name.clone()).collect();
         let mut state = self.state.lock();
         let state = &mut *state;
         if let Some(known) = state.hopeless.get(&request.signature) {
             return Outcome::Stuck(known.clone());
         }
-        match place::place(&state.ledger, &mut state.turn, request, volumes) {
-            Ok(node) if claims.is_empty() => Outcome::Bind(node),
-            Ok(node) => Outcome::WaitForVolumes { node, claims },
+        match place::place(&state.ledger, &mut state.turn, request, &volumes) {
+            Ok(Placement { node, claims }) if claims.is_empty() => Outcome::Bind(node),
+            Ok(Placement { node, claims }) => Outcome::WaitForVolumes { node, claims },
             Err(why) => {
                 if !request.looks_at_others() {
                     state.hopeless.insert(request.signature, why.clone());
@@ -214,8 +213,11 @@ impl Scheduler {
                 self.base.recorder.normal(&about, "Scheduled", message).await;
             }
             Outcome::WaitForVolumes { node, claims } => {
-                for claim in claims {
-                    self.select_node(&request.namespace, &claim, &node).await?;
+                for (claim, volume) in claims {
+                    match volume {
+                        Some(volume) => self.promise(&request.namespace, &claim, &volume).await?,
+                        None => self.select_node(&request.namespace, &claim, &node).await?,
+                    }
                 }
                 // The room is given back: the Pod comes again when its claims are bound, and those hold the node.
                 let mut state = self.state.lock();
@@ -228,6 +230,16 @@ impl Scheduler {
             }
         }
         Ok(())
+    }
+
+    /// Promises a volume to a claim; the volume binder does the rest.
+    async fn promise(&self, namespace: &str, claim: &str, volume: &str) -> Result<(), ApiError> {
+        let Some(claim) = self.base.local.get::<PersistentVolumeClaim>(namespace, claim) else {
+            return Ok(());
+        };
+        let reference = volume::claim_reference(&claim);
+        let change = |volume: &mut PersistentVolume| volume::promise(volume, &claim, &reference);
+        self.base.local.modify("", volume, change).await.map(|_| ())
     }
 
     /// Tells the volume binder where a claim's Pod will be.

@@ -8,9 +8,9 @@ mod ephemeral;
 mod matching;
 mod protection;
 
-pub(crate) use binder::VolumeBinder;
+pub(crate) use binder::{VolumeBinder, claim_reference};
 pub(crate) use ephemeral::EphemeralClaims;
-pub(crate) use matching::{fits, is_bound, is_provisioned, nodes_of, waits_for_consumer};
+pub(crate) use matching::{fits, is_bound, is_provisioned, nodes_of, promise, rank, waits_for_consumer};
 pub(crate) use protection::VolumeProtection;
 
 /// By which the scheduler tells where the Pod of a claim will be.

@@ -98,16 +98,18 @@ impl Server {
         Self::carry_identity(resource, key.namespace(), &mut new, &old)?;
         Self::default(resource, &mut new);
         if subresource == Some(Subresource::Approval) {
-            keep_all_but_status(&mut new, &old);
+            keep_all_but_status(resource, &mut new, &old);
             strategy::prepare_approval(&mut new, &old, &self.world);
         } else if subresource == Some(Subresource::Status) {
-            keep_all_but_status(&mut new, &old);
+            keep_all_but_status(resource, &mut new, &old);
             resource.strategy().prepare_status(&mut new, &old, &self.world);
         } else {
             Self::prepare_object_update(resource, subresource, &mut new, &old);
         }
         self.identity_on_update(caller, resource, key, subresource, &new, &old)?;
-        count_generation(resource, &mut new, &old);
+        if !matches!(subresource, Some(Subresource::Status | Subresource::Binding)) {
+            count_generation(resource, &mut new, &old);
+        }
         Self::validate(resource, &new, Some(&old), subresource)?;
         if !fields_settled {
             self.own_fields(caller, resource, Some(&old), &mut new, subresource, options);
@@ -199,10 +201,11 @@ fn copy_member(new: &mut Value, old: &Value, member: &str) {
     };
 }
 
-/// A write to the status changes the status and nothing else, except whose fields they are.
-fn keep_all_but_status(new: &mut Value, old: &Value) {
+/// A write to the status changes the status and whose fields they are. Built-in kinds also take labels, annotations
+/// and the like from it, as the real server does; their strategies say where not.
+fn keep_all_but_status(resource: &Resource, new: &mut Value, old: &Value) {
     let status = new.get("status").cloned();
-    let managed = new.get("metadata").and_then(|metadata| metadata.get("managedFields")).cloned();
+    let given = new.get("metadata").cloned().unwrap_or_default();
     *new = old.clone();
     if let Some(map) = new.as_object_mut() {
         match status {
@@ -210,8 +213,12 @@ fn keep_all_but_status(new: &mut Value, old: &Value) {
             None => map.remove("status"),
         };
     }
-    match managed {
-        Some(managed) => metadata(new).insert("managedFields".into(), managed),
+    if !resource.is_custom() {
+        new["metadata"] = given;
+        return;
+    }
+    match given.get("managedFields") {
+        Some(managed) => metadata(new).insert("managedFields".into(), managed.clone()),
         None => metadata(new).remove("managedFields"),
     };
 }

@@ -153,22 +153,24 @@ fn lay_out(
 ) {
     let is_placeholder = key.1.is_empty() && wanted.is_empty();
     let mut kept: Vec<(EndpointSlice, EndpointSlice)> = Vec::new();
-    for before in slices {
+    for mut before in slices {
+        // None and an empty list say the same.
+        before.endpoints = before.endpoints.filter(|endpoints| !endpoints.is_empty());
         let mut after = before.clone();
         let stay = |old: &Endpoint| {
             let uid = old.target_ref.as_ref().and_then(|reference| reference.uid.clone()).unwrap_or_default();
             wanted.remove(&uid)
         };
-        after.endpoints =
-            Some(before.endpoints.clone().unwrap_or_default().iter().filter_map(stay).collect());
+        after.endpoints = before.endpoints.as_ref().map(|old| old.iter().filter_map(stay).collect());
         after.metadata.labels = Some(labels.clone());
         kept.push((before, after));
     }
     let mut rest = std::mem::take(wanted).into_values();
     for (_, after) in &mut kept {
-        let endpoints = after.endpoints.get_or_insert_default();
+        let mut endpoints = after.endpoints.take().unwrap_or_default();
         let room = CAPACITY.saturating_sub(endpoints.len());
         endpoints.extend(rest.by_ref().take(room));
+        after.endpoints = Some(endpoints).filter(|endpoints| !endpoints.is_empty());
     }
     let mut stays = is_placeholder;
     let missing = is_placeholder && kept.is_empty();
@@ -215,7 +217,7 @@ fn make(
             ..ObjectMeta::default()
         },
         address_type: key.0.to_owned(),
-        endpoints: Some(endpoints),
+        endpoints: Some(endpoints).filter(|endpoints| !endpoints.is_empty()),
         ports: Some(ports).filter(|ports| !ports.is_empty()),
     }
 }

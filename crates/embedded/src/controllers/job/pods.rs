@@ -23,6 +23,9 @@ pub(crate) fn is_tracked(pod: &PodView) -> bool {
 pub(crate) fn untrack(pod: &mut Pod) {
     if let Some(finalizers) = &mut pod.metadata.finalizers {
         finalizers.retain(|finalizer| finalizer != TRACKING);
+        if finalizers.is_empty() {
+            pod.metadata.finalizers = None;
+        }
     }
 }
 

@@ -38,16 +38,45 @@ pub(crate) struct Volumes {
 #[derive(Debug, Default)]
 pub(crate) struct WaitingClaim {
     pub(crate) name: String,
-    pub(crate) candidates: Vec<Option<NodeSelector>>,
+    /// Volumes that exist and suit it, best first.
+    pub(crate) candidates: Vec<Candidate>,
     pub(crate) provisioned: bool,
     /// The node chosen for it before.
     pub(crate) selected: Option<String>,
 }
 
-/// What is worked out once per Pod, for all nodes.
+/// A volume that a claim could take, and the nodes it can be used on; none means all.
 #[derive(Debug, Default)]
-pub(crate) struct Prepared {
-    volumes: Volumes,
+pub(crate) struct Candidate {
+    pub(crate) volume: String,
+    pub(crate) nodes: Option<NodeSelector>,
+}
+
+impl Volumes {
+    /// Which volume each waiting claim takes if the Pod goes to that node; none where one is to be made.
+    pub(crate) fn choose(&self, slot: &Slot) -> Vec<(String, Option<String>)> {
+        let mut taken: BTreeSet<&str> = BTreeSet::new();
+        let mut choices = Vec::new();
+        for claim in &self.waiting {
+            let mut usable = claim.candidates.iter().filter(|candidate| candidate.reaches(slot));
+            let volume = usable.find(|candidate| taken.insert(&candidate.volume));
+            choices.push((claim.name.clone(), volume.map(|candidate| candidate.volume.clone())));
+        }
+        choices
+    }
+}
+
+impl Candidate {
+    fn reaches(&self, slot: &Slot) -> bool {
+        let matches = |nodes: &NodeSelector| placement::selector_matches(nodes, &slot.name, &slot.labels);
+        self.nodes.as_ref().is_none_or(matches)
+    }
+}
+
+/// What is worked out once per Pod, for all nodes.
+#[derive(Debug)]
+pub(crate) struct Prepared<'a> {
+    volumes: &'a Volumes,
     /// Topology key and value where a Pod sits that wants none like this one near.
     refused: BTreeSet<(String, String)>,
     /// For each term: the values of its topology key where a Pod it means sits.
@@ -67,7 +96,7 @@ struct Counts {
 }
 
 /// Works out what does not depend on the node.
-pub(crate) fn prepare(ledger: &Ledger, request: &Request, volumes: Volumes) -> Prepared {
+pub(crate) fn prepare<'a>(ledger: &Ledger, request: &Request, volumes: &'a Volumes) -> Prepared<'a> {
     let with: Vec<BTreeSet<String>> = request.with.iter().map(|term| values_of(ledger, term)).collect();
     let own_labels = ledger.namespaces.get(&request.namespace);
     let means_itself =
@@ -133,7 +162,12 @@ fn tolerated(slot: &Slot, request: &Request) -> bool {
 }
 
 /// Why the Pod may not be on the node; nothing if it may.
-pub(crate) fn refusals(ledger: &Ledger, slot: &Slot, request: &Request, prepared: &Prepared) -> Vec<Reason> {
+pub(crate) fn refusals(
+    ledger: &Ledger,
+    slot: &Slot,
+    request: &Request,
+    prepared: &Prepared<'_>,
+) -> Vec<Reason> {
     if let Some(reason) = node_refusal(slot, request) {
         return vec![reason.into()];
     }
@@ -141,7 +175,7 @@ pub(crate) fn refusals(ledger: &Ledger, slot: &Slot, request: &Request, prepared
     if !short.is_empty() {
         return short;
     }
-    let reason = volume_refusal(slot, &prepared.volumes)
+    let reason = volume_refusal(slot, prepared.volumes)
         .or_else(|| spread_refusal(slot, request, prepared))
         .or_else(|| company_refusal(slot, request, prepared));
     reason.map(Cow::from).into_iter().collect()
@@ -195,12 +229,12 @@ fn volume_refusal(slot: &Slot, volumes: &Volumes) -> Option<&'static str> {
     }
     let served = |claim: &WaitingClaim| match &claim.selected {
         Some(node) => *node == slot.name,
-        None => claim.provisioned || claim.candidates.iter().any(|nodes| nodes.as_ref().is_none_or(reaches)),
+        None => claim.provisioned || claim.candidates.iter().any(|candidate| candidate.reaches(slot)),
     };
     (!volumes.waiting.iter().all(served)).then_some(NO_VOLUME)
 }
 
-fn spread_refusal(slot: &Slot, request: &Request, prepared: &Prepared) -> Option<&'static str> {
+fn spread_refusal(slot: &Slot, request: &Request, prepared: &Prepared<'_>) -> Option<&'static str> {
     for (spread, counts) in request.spread.iter().zip(&prepared.spread).filter(|(spread, _)| spread.required)
     {
         let Some(value) = slot.labels.get(&spread.topology_key) else { return Some(SPREAD_LABEL) };
@@ -212,7 +246,7 @@ fn spread_refusal(slot: &Slot, request: &Request, prepared: &Prepared) -> Option
     None
 }
 
-fn company_refusal(slot: &Slot, request: &Request, prepared: &Prepared) -> Option<&'static str> {
+fn company_refusal(slot: &Slot, request: &Request, prepared: &Prepared<'_>) -> Option<&'static str> {
     let near = |(term, values): (&super::request::Term, &BTreeSet<String>)| {
         let here = slot.labels.get(&term.topology_key);
         here.is_some_and(|value| prepared.first_of_its_kind || values.contains(value))
@@ -231,7 +265,7 @@ fn company_refusal(slot: &Slot, request: &Request, prepared: &Prepared) -> Optio
 }
 
 /// How many Pods of the kind a spread constraint counts are where the node is.
-pub(crate) fn crowd(slot: &Slot, spread: &Spread, index: usize, prepared: &Prepared) -> i64 {
+pub(crate) fn crowd(slot: &Slot, spread: &Spread, index: usize, prepared: &Prepared<'_>) -> i64 {
     let value = slot.labels.get(&spread.topology_key);
     value.and_then(|value| prepared.spread[index].by_value.get(value)).copied().unwrap_or(0)
 }

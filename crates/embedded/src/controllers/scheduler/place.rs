@@ -14,13 +14,21 @@ const ENOUGH: usize = 100;
 #[derive(Debug, Default)]
 pub(crate) struct Turn(usize);
 
+/// Where a Pod goes, and what its waiting claims take there.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Placement {
+    pub(crate) node: String,
+    /// Claims with the volume each takes, or none where one is to be made.
+    pub(crate) claims: Vec<(String, Option<String>)>,
+}
+
 /// The node for a Pod, or why there is none.
 pub(crate) fn place(
     ledger: &Ledger,
     turn: &mut Turn,
     request: &Request,
-    volumes: Volumes,
-) -> Result<String, String> {
+    volumes: &Volumes,
+) -> Result<Placement, String> {
     let prepared = prepare(ledger, request, volumes);
     let slots = ledger.slots();
     let enough = enough(ledger.nodes());
@@ -48,7 +56,7 @@ pub(crate) fn place(
         turn.0 = (turn.0 + looked_at) % slots.len();
     }
     match score::best(ledger, &fitting, request, &prepared) {
-        Some(slot) => Ok(slot.name.clone()),
+        Some(slot) => Ok(Placement { node: slot.name.clone(), claims: volumes.choose(slot) }),
         None => Err(explain(ledger.nodes(), &reasons)),
     }
 }

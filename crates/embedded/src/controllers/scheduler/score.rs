@@ -16,7 +16,7 @@ pub(crate) fn best<'a>(
     ledger: &'a Ledger,
     fitting: &[&'a Slot],
     request: &Request,
-    prepared: &Prepared,
+    prepared: &Prepared<'_>,
 ) -> Option<&'a Slot> {
     if let [only] = fitting {
         return Some(only);
@@ -95,7 +95,7 @@ fn soft_taints(slot: &Slot, request: &Request) -> i64 {
     i64::try_from(minded.count()).unwrap_or(i64::MAX)
 }
 
-fn crowds(slot: &Slot, request: &Request, prepared: &Prepared) -> i64 {
+fn crowds(slot: &Slot, request: &Request, prepared: &Prepared<'_>) -> i64 {
     let soft = request.spread.iter().enumerate().filter(|(_, spread)| !spread.required);
     soft.map(|(index, spread)| crowd(slot, spread, index, prepared)).sum()
 }

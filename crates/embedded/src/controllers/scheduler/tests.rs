@@ -4,9 +4,9 @@
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, from_value, json};
 
-use super::filter::{Volumes, WaitingClaim};
+use super::filter::{Candidate, Volumes, WaitingClaim};
 use super::ledger::Ledger;
-use super::place::{Turn, place};
+use super::place::{Placement, Turn, place};
 use super::queue::Queue;
 use super::request::Request;
 use crate::controllers::view::NodeView;
@@ -58,7 +58,7 @@ impl World {
     /// Finds a node and puts the Pod there.
     fn place(&mut self, name: &str, change: Value) -> Result<String, String> {
         let request = self.request(name, change);
-        let node = place(&self.ledger, &mut self.turn, &request, Volumes::default())?;
+        let node = place(&self.ledger, &mut self.turn, &request, &Volumes::default())?.node;
         self.ledger.place(&format!("default/{name}"), &request, &node);
         Ok(node)
     }
@@ -206,14 +206,18 @@ fn volumes_hold_pods_to_their_nodes() {
         .unwrap()
     };
     let bound = Volumes { bound: vec![on("b")], waiting: Vec::new() };
-    assert_eq!(place(&world.ledger, &mut world.turn, &request, bound).unwrap(), "b");
+    assert_eq!(place(&world.ledger, &mut world.turn, &request, &bound).unwrap().node, "b");
     let waiting = |claim: WaitingClaim| Volumes { bound: Vec::new(), waiting: vec![claim] };
-    let offered = WaitingClaim { candidates: vec![Some(on("b"))], ..WaitingClaim::default() };
-    assert_eq!(place(&world.ledger, &mut world.turn, &request, waiting(offered)).unwrap(), "b");
-    let none = place(&world.ledger, &mut world.turn, &request, waiting(WaitingClaim::default())).unwrap_err();
+    let candidate = Candidate { volume: "v".into(), nodes: Some(on("b")) };
+    let offered = WaitingClaim { name: "c".into(), candidates: vec![candidate], ..WaitingClaim::default() };
+    let placement = place(&world.ledger, &mut world.turn, &request, &waiting(offered)).unwrap();
+    assert_eq!(placement, Placement { node: "b".into(), claims: vec![("c".into(), Some("v".into()))] });
+    let none =
+        place(&world.ledger, &mut world.turn, &request, &waiting(WaitingClaim::default())).unwrap_err();
     assert_eq!(none, "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.");
     let made = WaitingClaim { provisioned: true, ..WaitingClaim::default() };
-    assert!(place(&world.ledger, &mut world.turn, &request, waiting(made)).is_ok());
+    let placement = place(&world.ledger, &mut world.turn, &request, &waiting(made)).unwrap();
+    assert_eq!(placement.claims, [(String::new(), None)]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 
-use super::filter::{Volumes, WaitingClaim};
+use super::filter::{Candidate, Volumes, WaitingClaim};
 use super::request::Request;
 use crate::controllers::volume::{self, SELECTED_NODE};
 use crate::local::Local;
@@ -44,12 +44,20 @@ fn waiting(
     claim: &PersistentVolumeClaim,
     class: Option<&StorageClass>,
 ) -> WaitingClaim {
-    let fitting =
-        local.list::<PersistentVolume>(None).into_iter().filter(|volume| volume::fits(volume, claim));
+    let mut fitting: Vec<PersistentVolume> = local
+        .list::<PersistentVolume>(None)
+        .into_iter()
+        .filter(|volume| volume::fits(volume, claim))
+        .collect();
+    fitting.sort_by_key(volume::rank);
+    let candidate = |volume: PersistentVolume| Candidate {
+        nodes: volume::nodes_of(&volume),
+        volume: volume.metadata.name.unwrap_or_default(),
+    };
     let annotations = claim.metadata.annotations.as_ref();
     WaitingClaim {
         name: name.to_owned(),
-        candidates: fitting.map(|volume| volume::nodes_of(&volume)).collect(),
+        candidates: fitting.into_iter().map(candidate).collect(),
         provisioned: class.is_some_and(volume::is_provisioned),
         selected: annotations.and_then(|annotations| annotations.get(SELECTED_NODE)).cloned(),
     }

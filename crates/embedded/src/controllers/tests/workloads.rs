@@ -33,6 +33,9 @@ async fn a_deployment_rolls_out_rolls_over_and_back() {
     world.wait("the first rollout", async |world| rolled_out(world, "web", 3).await).await;
     let first: Deployment = world.get("web").await;
     assert_eq!(first.metadata.annotations.unwrap()["deployment.kubernetes.io/revision"], "1");
+    assert_eq!(first.metadata.generation, Some(1));
+    let pods = world.list::<Pod>().await;
+    assert!(pods.iter().all(|pod| pod.metadata.generation == Some(1)), "being placed is no new generation");
     let change = |image: &str| json!({"spec": {"template": {"spec": {"containers": [{"name": "c", "image": image}]}}}});
     world.patch::<Deployment>("web", change("two")).await;
     world

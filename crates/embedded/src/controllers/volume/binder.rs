@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{
-    HostPathVolumeSource, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectReference,
+    HostPathVolumeSource, Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectReference,
     PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimStatus, PersistentVolumeSpec,
-    PersistentVolumeStatus, VolumeNodeAffinity,
+    PersistentVolumeStatus, Pod, VolumeNodeAffinity,
 };
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as TextQuantity;
@@ -22,6 +22,7 @@ use super::matching::{self, is_bound, is_promised, is_provisioned, waits_for_con
 use super::{PROVISIONER, SELECTED_NODE};
 use crate::controllers::base::{self, Base};
 use crate::controllers::recorder::reference;
+use crate::controllers::view::PodView;
 use crate::controllers::{Again, Controller};
 use crate::server::Server;
 use crate::status::ApiError;
@@ -109,8 +110,8 @@ impl VolumeBinder {
                 Box::pin(self.provision(&claim, &class, selected.as_deref().filter(|_| waits))).await?;
             }
             (None, Some(_)) if waits => {
-                let message = "waiting for first consumer to be created before binding".into();
-                self.base.recorder.normal(&reference(&claim), "WaitForFirstConsumer", message).await;
+                let (reason, message) = self.what_is_waited_for(&claim);
+                self.base.recorder.normal(&reference(&claim), reason, message).await;
             }
             (None, None) if spec.storage_class_name.as_deref().is_some_and(|class| !class.is_empty()) => {
                 let missing = spec.storage_class_name.unwrap_or_default();
@@ -124,6 +125,21 @@ impl VolumeBinder {
             }
         }
         Ok(None)
+    }
+
+    fn what_is_waited_for(&self, claim: &PersistentVolumeClaim) -> (&'static str, String) {
+        let (namespace, name) = names(claim);
+        let pods = self.base.local.entries::<Pod>(Some(namespace));
+        let views = pods.iter().filter_map(|entry| entry.view::<PodView>());
+        let users: Vec<String> = views
+            .filter(|pod| pod.spec.node_name.is_empty() && pod.claims().any(|used| used == name))
+            .map(|pod| pod.name().to_owned())
+            .collect();
+        if users.is_empty() {
+            let message = "waiting for first consumer to be created before binding".to_owned();
+            return ("WaitForFirstConsumer", message);
+        }
+        ("WaitForPodScheduled", format!("waiting for pod {} to be scheduled", users.join(",")))
     }
 
     /// Gives a claim that names no class the default one, also if that came later. Whether it did.
@@ -159,9 +175,7 @@ impl VolumeBinder {
 
     /// Whether a volume can be used on the chosen node. Without a chosen node, none can yet.
     fn reaches(&self, volume: &PersistentVolume, node: Option<&str>) -> bool {
-        let Some(entry) =
-            node.and_then(|node| self.base.local.entry::<k8s_openapi::api::core::v1::Node>("", node))
-        else {
+        let Some(entry) = node.and_then(|node| self.base.local.entry::<Node>("", node)) else {
             return false;
         };
         let labels =
@@ -181,14 +195,7 @@ impl VolumeBinder {
         let (namespace, name) = names(claim);
         let volume_name = volume.metadata.name.clone().unwrap_or_default();
         let promise = claim_reference(claim);
-        let change = |volume: &mut PersistentVolume| {
-            if let Some(spec) = &mut volume.spec {
-                let other = spec.claim_ref.as_ref().is_some_and(|existing| !is_promised(existing, claim));
-                if !other {
-                    spec.claim_ref = Some(promise.clone());
-                }
-            }
-        };
+        let change = |volume: &mut PersistentVolume| matching::promise(volume, claim, &promise);
         let stored: PersistentVolume = self.base.local.modify("", &volume_name, change).await?;
         let ours = stored.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
         if !ours.is_some_and(|ours| is_promised(ours, claim)) {
@@ -250,7 +257,7 @@ impl VolumeBinder {
     }
 
     fn held_to(&self, node: &str) -> VolumeNodeAffinity {
-        let entry = self.base.local.entry::<k8s_openapi::api::core::v1::Node>("", node);
+        let entry = self.base.local.entry::<Node>("", node);
         let host = entry
             .as_ref()
             .and_then(|entry| entry.meta.label("kubernetes.io/hostname").map(ToOwned::to_owned));
@@ -362,7 +369,8 @@ fn names(claim: &PersistentVolumeClaim) -> (&str, &str) {
     (metadata.namespace.as_deref().unwrap_or_default(), metadata.name.as_deref().unwrap_or_default())
 }
 
-fn claim_reference(claim: &PersistentVolumeClaim) -> ObjectReference {
+/// The reference by which a volume names its claim.
+pub(crate) fn claim_reference(claim: &PersistentVolumeClaim) -> ObjectReference {
     ObjectReference { resource_version: None, ..reference(claim) }
 }
 

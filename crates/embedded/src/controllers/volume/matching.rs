@@ -8,6 +8,7 @@ use maar_machinery::selector::LabelSelector;
 use super::PROVISIONER;
 
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
+const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 
 /// Whether a claim has its volume.
 pub(crate) fn is_bound(claim: &PersistentVolumeClaim) -> bool {
@@ -23,7 +24,7 @@ pub(crate) fn complete(claim: &mut PersistentVolumeClaim, volume: &str, by_contr
     let annotations = claim.metadata.annotations.get_or_insert_default();
     annotations.insert(BIND_COMPLETED.into(), "yes".into());
     if by_controller {
-        annotations.insert("pv.kubernetes.io/bound-by-controller".into(), "yes".into());
+        annotations.insert(BOUND_BY_CONTROLLER.into(), "yes".into());
     }
 }
 
@@ -94,16 +95,42 @@ pub(crate) fn fits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> 
         && requested(claim) <= capacity(volume)
 }
 
+fn is_taken(volume: &PersistentVolume) -> bool {
+    volume.spec.as_ref().is_some_and(|spec| spec.claim_ref.is_some())
+}
+
+/// The best of several volumes that fit has the lowest rank.
+pub(crate) fn rank(volume: &PersistentVolume) -> (bool, Quantity, Option<String>) {
+    (!is_taken(volume), capacity(volume), volume.metadata.name.clone())
+}
+
+/// Promises a volume to a claim, unless another one has it.
+pub(crate) fn promise(
+    volume: &mut PersistentVolume,
+    claim: &PersistentVolumeClaim,
+    reference: &ObjectReference,
+) {
+    let Some(spec) = &mut volume.spec else { return };
+    match &spec.claim_ref {
+        // A promise by name becomes one by uid.
+        Some(existing) if is_promised(existing, claim) => spec.claim_ref = Some(reference.clone()),
+        Some(_) => {}
+        None => {
+            spec.claim_ref = Some(reference.clone());
+            let annotations = volume.metadata.annotations.get_or_insert_default();
+            annotations.insert(BOUND_BY_CONTROLLER.into(), "yes".into());
+        }
+    }
+}
+
 /// The best volume for a claim: one that is promised to it, else the smallest that is large enough.
 pub(crate) fn choose<'a>(
     volumes: &'a [PersistentVolume],
     claim: &PersistentVolumeClaim,
     usable: impl Fn(&PersistentVolume) -> bool,
 ) -> Option<&'a PersistentVolume> {
-    let promised =
-        |volume: &PersistentVolume| volume.spec.as_ref().is_some_and(|spec| spec.claim_ref.is_some());
-    let fitting = volumes.iter().filter(|volume| fits(volume, claim) && (promised(volume) || usable(volume)));
-    fitting.min_by_key(|volume| (!promised(volume), capacity(volume), volume.metadata.name.clone()))
+    let fitting = volumes.iter().filter(|volume| fits(volume, claim) && (is_taken(volume) || usable(volume)));
+    fitting.min_by_key(|volume| rank(volume))
 }
 
 #[cfg(test)]

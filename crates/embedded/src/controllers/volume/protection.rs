@@ -40,11 +40,12 @@ fn step(metadata: &ObjectMeta, finalizer: &str, used: impl FnOnce() -> bool) -> 
 }
 
 fn change(metadata: &mut ObjectMeta, finalizer: &str, step: Step) {
-    let finalizers = metadata.finalizers.get_or_insert_default();
+    let mut finalizers = metadata.finalizers.take().unwrap_or_default();
     finalizers.retain(|known| known != finalizer);
     if step == Step::Add && metadata.deletion_timestamp.is_none() {
         finalizers.push(finalizer.to_owned());
     }
+    metadata.finalizers = Some(finalizers).filter(|finalizers| !finalizers.is_empty());
 }
 
 impl VolumeProtection {
