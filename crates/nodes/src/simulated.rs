@@ -164,7 +164,7 @@ impl Handle {
         self.table.lock().len()
     }
 
-    /// Whether nothing is waiting to be written.
+    /// Whether every status is written; what is due later does not count.
     pub fn quiet(&self) -> bool {
         self.table.lock().is_quiet()
     }

@@ -109,7 +109,7 @@ impl<R: Runtime> Table<R> {
         self.pods.get(uid)
     }
 
-    /// Whether every Pod's status is written and nothing is due within the second.
+    /// Whether every Pod's status is written; what is due later does not count.
     pub(crate) fn is_quiet(&self) -> bool {
         self.outbox.is_empty() && !self.pods.values().any(|entry| entry.in_flight || entry.is_dirty())
     }

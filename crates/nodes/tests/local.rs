@@ -298,6 +298,9 @@ async fn crashes_are_restarted_and_the_log_before_is_kept() {
         (Some(1), Some(3))
     );
     assert_eq!(world.logs("loop").await, "run\n");
+    let before = LogParams { previous: true, timestamps: true, ..LogParams::default() };
+    let log = world.pods().logs("loop", &before).await.expect("the log of the run before");
+    assert!(log.ends_with("Z run\n") && log.lines().count() == 1, "{log}");
     world.end().await;
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     ids,
     lifecycle::Life,
-    pod::{Deletion, FailNow, Failing, Pod, PodObject, Template, Templates},
+    pod::{Deletion, FailNow, Failing, Pod, PodObject, Template, Templates, behaviour},
 };
 
 const FAIL_NOW: &str = "sim.maar.io/fail-now";
@@ -22,6 +22,8 @@ const FAIL_NOW: &str = "sim.maar.io/fail-now";
 pub(crate) struct PodEntry {
     pub(crate) pod: Pod,
     pub(crate) life: Life,
+    /// What the template was read from.
+    mark: Option<u64>,
     /// The annotation behind `pod.fail`.
     fail_text: Option<Box<str>>,
     /// Fingerprint of the status that the API shows, as far as we know.
@@ -71,6 +73,7 @@ impl PodEntry {
         let mut entry = Self {
             pod,
             life: Life::new(containers, Timestamp::UNIX_EPOCH),
+            mark: mark(object),
             fail_text: None,
             shown: None,
             want: 0,
@@ -95,16 +98,16 @@ impl PodEntry {
         templates: &mut Templates,
         now: Timestamp,
     ) -> Result<(), String> {
-        let pod = &mut self.pod;
-        // Annotations count as well, and they do not raise the generation.
-        let template = Template::read(object)?;
-        if template != *pod.template {
-            let same_containers = template.containers.len() == pod.template.containers.len();
-            if !same_containers {
+        let mark = mark(object);
+        if mark.is_none() || mark != self.mark {
+            let template = Template::read(object)?;
+            if template.containers.len() != self.pod.template.containers.len() {
                 return Err("its containers changed".into());
             }
-            pod.template = templates.share(template);
+            self.pod.template = templates.share(template);
+            self.mark = mark;
         }
+        let pod = &mut self.pod;
         pod.generation = object.metadata.generation;
         pod.deletion = object.metadata.deletion_timestamp.as_ref().map(|_| Deletion {
             grace: std::time::Duration::from_secs(
@@ -152,6 +155,16 @@ impl PodEntry {
     pub(super) fn is_dirty(&self) -> bool {
         self.shown != Some(self.want) || self.remove && !self.removed
     }
+}
+
+/// A number that changes when the template may have: with the generation of the specification, and with annotations,
+/// which do not raise it. Nothing where there is no generation.
+fn mark(object: &PodObject) -> Option<u64> {
+    let generation = object.metadata.generation?.to_string();
+    let annotations = object.metadata.annotations.iter().flatten();
+    let own = annotations.filter(|(name, _)| name.starts_with(behaviour::PREFIX));
+    let words: Vec<&str> = own.flat_map(|(name, value)| [name.as_str(), value.as_str()]).collect();
+    Some(ids::hash(&[&[generation.as_str()], words.as_slice()].concat()))
 }
 
 /// A number that changes when the status does.

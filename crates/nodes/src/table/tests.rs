@@ -301,7 +301,10 @@ fn somebody_elses_verdict_ends_the_pod() {
 fn readiness_gates_follow_the_api() {
     let mut world = World::new();
     world.create("a", "n0", &json!({}), 0);
-    world.change("a", 0, |object| object.spec["readinessGates"] = json!([{ "conditionType": "x/y" }]));
+    world.change("a", 0, |object| {
+        object.spec["readinessGates"] = json!([{ "conditionType": "x/y" }]);
+        object.metadata.generation = Some(2);
+    });
     world.until(5);
     let ready = |world: &World| world.objects["uid-a"].condition("Ready").unwrap().to_owned();
     assert_eq!(ready(&world), "False");
