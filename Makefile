@@ -5,7 +5,7 @@ SHELL := /bin/bash
 
 CARGO ?= cargo
 
-.PHONY: help up test real check fmt clean
+.PHONY: help up test real check generate fmt clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -30,6 +30,11 @@ check: ## Formatting, lints, generated files
 	$(CARGO) fmt --all --check
 	@echo "==> lints"
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	@echo "==> generated files"
+	$(CARGO) test --quiet --workspace --bin maar reference
+
+generate: ## Write the files that come from the code (docs/reference)
+	$(CARGO) run --quiet --bin maar -- reference docs/reference
 
 fmt: ## Format the sources
 	$(CARGO) fmt --all

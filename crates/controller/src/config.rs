@@ -8,7 +8,7 @@ use crate::{
     backoff::Dice,
     lease::Timing,
     role::{Election, RoleConfig},
-    telemetry::LogFormat,
+    telemetry::{self, LogFormat, LogLevel, TelemetryError},
 };
 
 /// Flags of every process of Maar.
@@ -16,38 +16,53 @@ use crate::{
 #[command(next_help_heading = "Every role")]
 pub struct RuntimeArgs {
     /// Where /metrics is served
-    #[arg(long, env = "MAAR_METRICS_ADDRESS", default_value = "0.0.0.0:8080")]
+    #[arg(long, env = "MAAR_METRICS_ADDRESS", hide_env_values = true, default_value = "0.0.0.0:8080")]
     pub metrics_address: SocketAddr,
     /// Where /healthz, /readyz and /log-level are served
-    #[arg(long, env = "MAAR_HEALTH_ADDRESS", default_value = "0.0.0.0:8081")]
+    #[arg(long, env = "MAAR_HEALTH_ADDRESS", hide_env_values = true, default_value = "0.0.0.0:8081")]
     pub health_address: SocketAddr,
-    /// How log lines look
-    #[arg(long, env = "MAAR_LOG_FORMAT", default_value = "text")]
-    pub log_format: LogFormat,
-    /// error, warn, info, debug or trace, or directives such as info,kube=debug
-    #[arg(long, env = "MAAR_LOG_LEVEL", default_value = "info")]
-    pub log_level: String,
+    /// Logs.
+    #[command(flatten)]
+    pub log: LogArgs,
     /// How many seconds running work has to end after SIGTERM
-    #[arg(long, env = "MAAR_DRAIN_SECONDS", default_value = "20", value_parser = seconds)]
+    #[arg(long, env = "MAAR_DRAIN_SECONDS", hide_env_values = true, default_value = "20", value_parser = seconds)]
     pub drain_seconds: Duration,
     /// Elect a leader among the processes of a role
-    #[arg(long, env = "MAAR_LEADER_ELECTION", default_value = "true", action = ArgAction::Set)]
+    #[arg(long, env = "MAAR_LEADER_ELECTION", hide_env_values = true, default_value = "true", action = ArgAction::Set)]
     pub leader_election: bool,
     /// Namespace of the Leases
-    #[arg(long, env = "MAAR_LEASE_NAMESPACE", default_value = "maar-system")]
+    #[arg(long, env = "MAAR_LEASE_NAMESPACE", hide_env_values = true, default_value = "maar-system")]
     pub lease_namespace: String,
     /// After how many seconds without renewal another process may lead
-    #[arg(long, env = "MAAR_LEASE_SECONDS", default_value = "15", value_parser = seconds)]
+    #[arg(long, env = "MAAR_LEASE_SECONDS", hide_env_values = true, default_value = "15", value_parser = seconds)]
     pub lease_seconds: Duration,
     /// After how many seconds without renewal a leader stops
-    #[arg(long, env = "MAAR_RENEW_SECONDS", default_value = "10", value_parser = seconds)]
+    #[arg(long, env = "MAAR_RENEW_SECONDS", hide_env_values = true, default_value = "10", value_parser = seconds)]
     pub renew_seconds: Duration,
     /// Every how many seconds the lease is renewed or looked at
-    #[arg(long, env = "MAAR_RETRY_SECONDS", default_value = "2", value_parser = seconds)]
+    #[arg(long, env = "MAAR_RETRY_SECONDS", hide_env_values = true, default_value = "2", value_parser = seconds)]
     pub retry_seconds: Duration,
     /// Name of this process; a random part is added, so that no two are alike
-    #[arg(long, env = "POD_NAME", default_value = "maar")]
+    #[arg(long, env = "POD_NAME", hide_env_values = true, default_value = "maar")]
     pub process_name: String,
+}
+
+/// Flags of everything that logs.
+#[derive(Debug, Clone, Args)]
+pub struct LogArgs {
+    /// How log lines look
+    #[arg(long, env = "MAAR_LOG_FORMAT", hide_env_values = true, default_value = "text")]
+    pub log_format: LogFormat,
+    /// error, warn, info, debug or trace, or directives such as info,kube=debug
+    #[arg(long, env = "MAAR_LOG_LEVEL", hide_env_values = true, default_value = "info")]
+    pub log_level: String,
+}
+
+impl LogArgs {
+    /// Sets up logging for the whole process.
+    pub fn install(&self) -> Result<LogLevel, TelemetryError> {
+        telemetry::install(self.log_format, &self.log_level)
+    }
 }
 
 impl RuntimeArgs {

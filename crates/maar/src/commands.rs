@@ -1,5 +1,6 @@
 //! The clap tree, one file per command.
 
+mod reference;
 mod up;
 
 use clap::{Parser, Subcommand};
@@ -19,12 +20,16 @@ pub(crate) struct Cli {
 enum Command {
     /// Run everything in this process: an embedded cluster with simulated GPU nodes, ready for kubectl.
     Up(up::Arguments),
+    /// Write the reference pages of the documentation.
+    #[command(hide = true)]
+    Reference(reference::Arguments),
 }
 
 /// Runs the command the user asked for.
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Up(arguments) => up::run(arguments).await,
+        Command::Reference(arguments) => reference::run(&arguments),
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use kube::Client;
+use maar_controller::config::LogArgs;
 use maar_embedded::{Cluster, Config, Listener};
 use maar_nodes::{
     DEFAULT_PROFILE, Handle, KubeletDirectory, LocalHandle, LocalOptions, Options, Profile, find_sandbox,
@@ -41,9 +42,13 @@ pub(crate) struct Arguments {
     /// Where the kubeconfig of the embedded cluster is written
     #[arg(long, value_name = "FILE", default_value = ".maar/kubeconfig", conflicts_with = "kubeconfig")]
     write_kubeconfig: PathBuf,
+
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    arguments.log.install()?;
     let profile = read_profile(&arguments)?;
     let stop = CancellationToken::new();
     match &arguments.kubeconfig {
