@@ -8,8 +8,8 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use kube::{Api, Client, ResourceExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 /// Starts `maar up` in a folder and waits until it says that it is up; answers what it said.
@@ -44,6 +44,39 @@ async fn client(kubeconfig: &Path) -> Client {
     Client::try_from(config).unwrap()
 }
 
+/// Runs `maar up` that is expected to refuse; answers what it said about it.
+async fn refusal(folder: &Path, arguments: &[&str]) -> String {
+    let command = Command::new(env!("CARGO_BIN_EXE_maar"))
+        .arg("up")
+        .args(arguments)
+        .current_dir(folder)
+        .kill_on_drop(true)
+        .output();
+    let output = tokio::time::timeout(Duration::from_mins(1), command).await.unwrap().unwrap();
+    assert!(!output.status.success(), "{arguments:?} was not refused");
+    assert!(!folder.join(".maar/kubeconfig").exists(), "a refused start left a kubeconfig");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+async fn end(child: &mut Child) {
+    let id = child.id().unwrap().to_string();
+    assert!(Command::new("kill").arg(&id).status().await.unwrap().success());
+    let ended = tokio::time::timeout(Duration::from_mins(1), child.wait()).await.unwrap().unwrap();
+    assert!(ended.success(), "{ended}");
+}
+
+/// What the page says that `maar up` announced.
+async fn page(said: &[String]) -> String {
+    let line = said.iter().find(|line| line.contains("status page")).unwrap();
+    let address = line.split("http://").nth(1).unwrap();
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET / HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
 #[tokio::test]
 async fn a_cluster_comes_up_answers_and_goes_down() {
     let folder = tempfile::tempdir().unwrap();
@@ -52,10 +85,53 @@ async fn a_cluster_comes_up_answers_and_goes_down() {
     let client = client(&folder.path().join(".maar/kubeconfig")).await;
     let nodes = Api::<Node>::all(client).list(&ListParams::default()).await.unwrap();
     assert!(nodes.items.len() >= 5, "{}", nodes.items.len());
-    let id = child.id().unwrap().to_string();
-    assert!(Command::new("kill").arg(&id).status().await.unwrap().success());
-    let ended = tokio::time::timeout(Duration::from_mins(1), child.wait()).await.unwrap().unwrap();
-    assert!(ended.success(), "{ended}");
+    let page = page(&said).await;
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("nvidia.com/gpu"), "{page}");
+    end(&mut child).await;
+}
+
+#[tokio::test]
+async fn simulated_nodes_join_another_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut cluster, _) = up(folder.path(), &["--nodes", "1"]).await;
+    let kubeconfig = folder.path().join(".maar/kubeconfig");
+    let profile = "name: more\npools: [{name: guest, count: 3, cpu: 8, memory: 16Gi, pods: 110}]\n";
+    std::fs::write(folder.path().join("more.yaml"), profile).unwrap();
+    let arguments = ["--kubeconfig", kubeconfig.to_str().unwrap(), "--profile", "more.yaml"];
+    let (mut guests, said) = up(folder.path(), &arguments).await;
+    assert!(
+        said.iter().any(|line| line.starts_with("3 simulated nodes joined https://127.0.0.1:")),
+        "{said:#?}"
+    );
+    assert!(page(&said).await.contains("guest-2"));
+    let nodes = Api::<Node>::all(client(&kubeconfig).await).list(&ListParams::default()).await.unwrap();
+    let guests_there = nodes.items.iter().filter(|node| node.name_any().starts_with("guest-")).count();
+    assert_eq!(guests_there, 3);
+    end(&mut guests).await;
+    end(&mut cluster).await;
+}
+
+#[tokio::test]
+async fn a_taken_port_is_named_with_the_way_out() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let error = refusal(folder.path(), &["--port", &port]).await;
+    assert!(error.contains(&format!("port {port}")) && error.contains("--port"), "{error}");
+}
+
+#[tokio::test]
+async fn a_profile_that_cannot_be_used_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = refusal(folder.path(), &["--profile", "nowhere.yaml"]).await;
+    assert!(error.contains("nowhere.yaml") && error.contains("No such file"), "{error}");
+    std::fs::write(folder.path().join("bad.yaml"), "name: bad\npools: [{name: a, count: -1}]\n").unwrap();
+    let error = refusal(folder.path(), &["--profile", "bad.yaml"]).await;
+    assert!(error.contains("bad.yaml") && error.contains("count"), "{error}");
+    let error = refusal(folder.path(), &["--nodes", "0"]).await;
+    assert!(error.contains("--nodes") && error.contains("1..=20000"), "{error}");
+    let error = refusal(folder.path(), &["--kubeconfig", "nowhere"]).await;
+    assert!(error.contains("reading the kubeconfig nowhere"), "{error}");
 }
 
 #[tokio::test]

@@ -31,12 +31,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 
-    /// Port of the Kubernetes API on 127.0.0.1; the status page takes the next one. 0 chooses free ports
-    #[arg(long, default_value_t = 6443)]
+    /// Port of the embedded Kubernetes API on 127.0.0.1; the status page takes the next one. 0 chooses free ports
+    #[arg(long, default_value_t = 6443, value_parser = clap::value_parser!(u16).range(0..=65534))]
     port: u16,
 
     /// Use the cluster of this kubeconfig instead of the embedded one; the simulated nodes join it
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data_dir", "port"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "data_dir")]
     kubeconfig: Option<PathBuf>,
 
     /// Where the kubeconfig of the embedded cluster is written
@@ -47,12 +47,18 @@ pub(crate) struct Arguments {
     log: LogArgs,
 }
 
+impl Arguments {
+    fn page_port(&self) -> u16 {
+        if self.port == 0 { 0 } else { self.port + 1 }
+    }
+}
+
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     arguments.log.install()?;
     let profile = read_profile(&arguments)?;
     let stop = CancellationToken::new();
     match &arguments.kubeconfig {
-        Some(file) => join(file, &profile, &stop).await,
+        Some(file) => join(file, &arguments, &profile, &stop).await,
         None => serve(&arguments, &profile, &stop).await,
     }
 }
@@ -86,9 +92,9 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     let client = cluster.client();
     let local = local_options(arguments, &listener);
     let nodes = start_nodes(&client, profile, Some(local), &kubelets, stop).await?;
+    let page = page::serve(client, arguments.page_port(), stop.clone()).await?;
+    // Last, so that a start that fails leaves no kubeconfig of a cluster that is not there.
     write_private(&arguments.write_kubeconfig, &cluster.kubeconfig(&listener)?)?;
-    let page_port = if arguments.port == 0 { 0 } else { arguments.port.saturating_add(1) };
-    let page = page::serve(client, page_port, stop.clone()).await?;
     announce(&listener, page, &arguments.write_kubeconfig, arguments.data_dir.as_deref(), &nodes);
     wait_for_end(stop).await;
     nodes.stopped().await;
@@ -99,7 +105,12 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
 }
 
 /// Lets the simulated nodes join another cluster until Ctrl-C.
-async fn join(file: &Path, profile: &Profile, stop: &CancellationToken) -> anyhow::Result<()> {
+async fn join(
+    file: &Path,
+    arguments: &Arguments,
+    profile: &Profile,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
     let read = kube::config::Kubeconfig::read_from(file)
         .with_context(|| format!("reading the kubeconfig {}", file.display()))?;
     let config =
@@ -108,9 +119,13 @@ async fn join(file: &Path, profile: &Profile, stop: &CancellationToken) -> anyho
     let client = Client::try_from(config)?;
     client.apiserver_version().await.with_context(|| format!("reaching the cluster at {address}"))?;
     let nodes = start_nodes(&client, profile, None, &KubeletDirectory::default(), stop).await?;
+    let page = page::serve(client, arguments.page_port(), stop.clone()).await?;
     say(&format!("{} simulated nodes joined {address}", profile.total()));
+    say(&format!("  status page      http://{page}"));
+    say("Ctrl-C stops the nodes; the cluster stays.");
     wait_for_end(stop).await;
     nodes.stopped().await;
+    say("stopped");
     Ok(())
 }
 
