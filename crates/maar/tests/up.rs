@@ -5,9 +5,15 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Node;
-use kube::api::ListParams;
+use futures::TryStreamExt as _;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{
+    ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, ValidationDirective,
+};
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::runtime::conditions::is_pod_running;
+use kube::runtime::wait::{Condition as _, await_condition};
+use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -87,6 +93,38 @@ async fn a_cluster_comes_up_answers_and_goes_down() {
     assert!(nodes.items.len() >= 5, "{}", nodes.items.len());
     let page = page(&said).await;
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("nvidia.com/gpu"), "{page}");
+    end(&mut child).await;
+}
+
+#[tokio::test]
+async fn the_examples_of_the_guide_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, said) = up(folder.path(), &[]).await;
+    let client = client(&folder.path().join(".maar/kubeconfig")).await;
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/examples");
+    for entry in std::fs::read_dir(examples).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let object: DynamicObject = serde_saphyr::from_str(&text).unwrap();
+        let kind = GroupVersionKind::try_from(object.types.clone().unwrap()).unwrap();
+        let api =
+            Api::<DynamicObject>::default_namespaced_with(client.clone(), &ApiResource::from_gvk(&kind));
+        let parameters =
+            PatchParams { field_validation: Some(ValidationDirective::Strict), ..PatchParams::apply("test") };
+        api.patch(&object.name_any(), &parameters, &Patch::Apply(&object)).await.unwrap();
+    }
+    let pods = Api::<Pod>::default_namespaced(client);
+    let local = said.iter().any(|line| line.contains("runs containers as processes"));
+    if local {
+        let running = await_condition(pods.clone(), "local-shell", is_pod_running());
+        tokio::time::timeout(Duration::from_mins(1), running).await.unwrap().unwrap();
+    } else {
+        eprintln!("absent: bubblewrap: the Pod local-shell of the examples");
+    }
+    let of_job = watcher::Config::default().labels("job-name=eight-cards");
+    let mut seen = std::pin::pin!(watcher(pods, of_job).applied_objects());
+    let running =
+        async { while !is_pod_running().matches_object(Some(&seen.try_next().await.unwrap().unwrap())) {} };
+    tokio::time::timeout(Duration::from_mins(1), running).await.unwrap();
     end(&mut child).await;
 }
 
