@@ -9,6 +9,7 @@ use maar_streams::dial::Dial;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
+use crate::admission;
 use crate::controllers;
 use crate::identity::{self, Identity};
 use crate::server::{Server, UserInfo, router};
@@ -32,7 +33,7 @@ pub struct Config {
     pub data_folder: Option<PathBuf>,
     /// How many events a table remembers for watches that fall behind.
     pub history: usize,
-    /// Whether the built-in controllers run.
+    /// Whether the built-in controllers run. Without them nobody makes service accounts, so Pods need none.
     pub controllers: bool,
 }
 
@@ -81,8 +82,9 @@ impl Cluster {
                 Store::open(folder, config.history).map_err(|error| StartError::Data(error.to_string()))?
             }
         };
+        let admission = admission::Settings { service_accounts: config.controllers };
         let identity = Identity::new(&world, config.data_folder.as_deref());
-        let server = Arc::new(Server::new(world, Arc::new(store), identity));
+        let server = Arc::new(Server::new(world, Arc::new(store), identity, admission));
         server.load_definitions();
         bootstrap::prepare(&server).await?;
         identity::prepare(&server).await?;
@@ -103,6 +105,14 @@ impl Cluster {
     /// Tells the API server how kubelets are reached.
     pub fn set_kubelets(&self, kubelets: Arc<dyn Dial>) {
         *self.server.kubelets.write() = Some(kubelets);
+    }
+
+    /// Tells the API server how to reach webhooks without a network, by `host:port`; a Service is
+    /// `name.namespace.svc:port`. What the dialer does not know is dialled over TCP. TLS is spoken either way.
+    ///
+    /// With a paused clock this is the only way: time does not wait for sockets.
+    pub fn set_webhooks(&self, webhooks: Arc<dyn Dial>) {
+        *self.server.webhooks.write() = Some(webhooks);
     }
 
     /// The clock and the randomness of this cluster.

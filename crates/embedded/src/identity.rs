@@ -30,7 +30,7 @@ pub(crate) use defaults::prepare;
 pub use pki::PkiError;
 pub(crate) use signer::signer;
 pub use transport::TransportError;
-pub(crate) use transport::{Peer, Transport};
+pub(crate) use transport::{ClusterTime, Peer, Transport};
 
 use crate::resource::{Resource, Subresource};
 use crate::server::{Caller, Server};

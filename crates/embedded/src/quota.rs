@@ -30,6 +30,32 @@ pub(crate) fn usage(resource: &str, object: &Value) -> Usage {
     usage
 }
 
+/// Whether a quota's limit of that name is about objects of a resource.
+pub(crate) fn tracks(resource: &str, name: &str) -> bool {
+    const CLASS: &str = ".storageclass.storage.k8s.io/";
+    if let Some(counted) = name.strip_prefix("count/") {
+        return counted == resource;
+    }
+    match resource {
+        "pods" => {
+            let (of_requests, of_limits) = (name.strip_prefix("requests."), name.strip_prefix("limits."));
+            let compute = |name: &str| matches!(name, CPU | MEMORY | EPHEMERAL_STORAGE);
+            let huge = |name: &str| name.starts_with(HUGEPAGES_PREFIX);
+            name == "pods"
+                || compute(name)
+                || huge(name)
+                || of_limits.is_some_and(compute)
+                || of_requests.is_some_and(|name| compute(name) || huge(name) || resources::is_extended(name))
+        }
+        "services" => matches!(name, "services" | "services.nodeports" | "services.loadbalancers"),
+        "persistentvolumeclaims" => {
+            let name = name.split_once(CLASS).map_or(name, |(_, name)| name);
+            matches!(name, "persistentvolumeclaims" | "requests.storage")
+        }
+        _ => SHORT_NAMES.contains(&resource) && name == resource,
+    }
+}
+
 /// A Pod that has ended takes nothing but its place in the store.
 fn has_ended(pod: &Value) -> bool {
     matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
@@ -194,6 +220,27 @@ mod tests {
         );
         assert_eq!(text(&usage("deployments.apps", &json!({}))), "count/deployments.apps=1");
         assert_eq!(text(&usage("secrets", &json!({}))), "count/secrets=1 secrets=1");
+    }
+
+    #[test]
+    fn limits_are_about_one_resource() {
+        let rows = [
+            ("pods", "pods requests.cpu limits.memory cpu hugepages-2Mi requests.nvidia.com/gpu count/pods"),
+            ("services", "services services.nodeports services.loadbalancers count/services"),
+            (
+                "persistentvolumeclaims",
+                "persistentvolumeclaims requests.storage fast.storageclass.storage.k8s.io/requests.storage",
+            ),
+            ("secrets", "secrets count/secrets"),
+            ("jobs.batch", "count/jobs.batch"),
+        ];
+        for (resource, names) in rows {
+            for name in names.split(' ') {
+                for (other, _) in rows {
+                    assert_eq!(tracks(other, name), other == resource, "{name} for {other}");
+                }
+            }
+        }
     }
 
     #[test]

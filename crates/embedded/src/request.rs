@@ -134,6 +134,11 @@ impl Query {
         self.0.get(key)?.first().map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// All values of a key.
+    pub(crate) fn all(&self, key: &str) -> &[String] {
+        self.0.get(key).map_or(&[], Vec::as_slice)
+    }
+
     /// A yes or no; present without a value means yes.
     pub(crate) fn flag(&self, key: &str) -> Result<Option<bool>, ApiError> {
         match self.0.get(key).and_then(|values| values.first()).map(String::as_str) {

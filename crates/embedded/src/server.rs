@@ -14,6 +14,7 @@ pub use caller::UserInfo;
 pub(crate) use handler::{Call, content_type, read_body, router};
 pub(crate) use respond::value as respond_value;
 
+use crate::admission;
 use crate::identity::Identity;
 use crate::resource::{Registry, Resource};
 use crate::status::ApiError;
@@ -24,11 +25,15 @@ use crate::world::World;
 pub(crate) struct Server {
     pub(crate) world: World,
     pub(crate) store: Arc<Store>,
+    /// Which admission plugins run.
+    pub(crate) admission: admission::Settings,
     /// Keys, and the roles in force.
     pub(crate) identity: Identity,
     registry: RwLock<Arc<Registry>>,
     /// Held while a Service takes an address and is stored, so that no two take the same one.
     pub(crate) addresses: Mutex<()>,
+    /// How to reach webhooks that are not on the network, by `host:port`.
+    pub(crate) webhooks: RwLock<Option<Arc<dyn Dial>>>,
     /// How to reach the kubelet of a node.
     pub(crate) kubelets: RwLock<Option<Arc<dyn Dial>>>,
 }
@@ -40,13 +45,20 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    pub(crate) fn new(world: World, store: Arc<Store>, identity: Identity) -> Self {
+    pub(crate) fn new(
+        world: World,
+        store: Arc<Store>,
+        identity: Identity,
+        admission: admission::Settings,
+    ) -> Self {
         Self {
             world,
             store,
+            admission,
             identity,
             registry: RwLock::new(Arc::new(Registry::builtin())),
             addresses: Mutex::new(()),
+            webhooks: RwLock::new(None),
             kubelets: RwLock::new(None),
         }
     }

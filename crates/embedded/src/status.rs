@@ -1,5 +1,7 @@
 //! Answers that say no: the `Status` object of every refused or failed request.
 
+use std::borrow::Cow;
+
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -14,7 +16,7 @@ pub struct ApiError {
     /// The HTTP status code.
     pub code: u16,
     /// `Status.reason`.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// `Status.message`.
     pub message: String,
     /// `Status.details`.
@@ -31,8 +33,8 @@ impl std::error::Error for ApiError {}
 
 impl ApiError {
     /// An error without details.
-    pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), details: None }
+    pub fn new(code: u16, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self { code, reason: reason.into(), message: message.into(), details: None }
     }
 
     fn about(mut self, resource: &Resource, name: &str) -> Self {

@@ -106,7 +106,7 @@ fn user_of(certificate: &CertificateDer<'_>) -> Option<UserInfo> {
 
 /// Lets certificates judge validity by the cluster's clock.
 #[derive(Debug)]
-struct ClusterTime(Clock);
+pub(crate) struct ClusterTime(pub(crate) Clock);
 
 impl TimeProvider for ClusterTime {
     fn current_time(&self) -> Option<UnixTime> {

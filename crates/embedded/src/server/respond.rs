@@ -140,7 +140,9 @@ const ANSWER_WITH_OBJECT: &[&str] = &[
 pub(crate) fn deleted(resource: &Resource, deleted: &Deleted, renderer: &Renderer) -> Response {
     let with_object = !resource.is_custom() && ANSWER_WITH_OBJECT.contains(&&*resource.table);
     if !deleted.gone || with_object {
-        return object(resource, &Answer::found(Arc::clone(&deleted.entry)), renderer);
+        let mut answer = Answer::found(Arc::clone(&deleted.entry));
+        answer.warnings.clone_from(&deleted.warnings);
+        return object(resource, &answer, renderer);
     }
     let mut status = json!({
         "kind": "Status",
@@ -152,7 +154,9 @@ pub(crate) fn deleted(resource: &Resource, deleted: &Deleted, renderer: &Rendere
     if !resource.group.is_empty() {
         status["details"]["group"] = json!(resource.group);
     }
-    value(StatusCode::OK, &status)
+    let mut response = value(StatusCode::OK, &status);
+    add_warnings(&mut response, &deleted.warnings);
+    response
 }
 
 pub(crate) fn list(resource: &Resource, page: Page, renderer: &Renderer) -> Response {

@@ -1,11 +1,13 @@
 //! Mutating and validating webhook configurations.
 
 use maar_machinery::error::{FieldError, Path};
+use maar_machinery::schema::Condition;
 use serde_json::Value;
 
 use super::check::{self, Errors};
 use super::value::{Object, child, fill, is_set, items, items_mut, text};
 use super::{Strategy, name, selector};
+use crate::admission::CONDITION_NAMES;
 
 /// The versions of reviews that the server can send.
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
@@ -193,6 +195,15 @@ fn versions(errors: &mut Errors, path: &Path<'_>, versions: &[Value]) {
     }
 }
 
+/// An expression must be one that can be judged here.
+fn expression(errors: &mut Errors, path: &Path<'_>, source: &str) {
+    if !source.is_empty()
+        && let Err(why) = Condition::parse(source, &CONDITION_NAMES)
+    {
+        errors.push(FieldError::invalid(path, source, why));
+    }
+}
+
 fn conditions(errors: &mut Errors, path: &Path<'_>, conditions: &[Value]) {
     if conditions.len() > 64 {
         errors.push(FieldError::too_many(path, conditions.len() as u64, 64));
@@ -200,6 +211,7 @@ fn conditions(errors: &mut Errors, path: &Path<'_>, conditions: &[Value]) {
     for (index, condition) in conditions.iter().enumerate() {
         let path = path.index(index);
         check::given(errors, &path.field("expression"), &condition["expression"]);
+        expression(errors, &path.field("expression"), text(&condition["expression"]));
         check::requires(errors, &path.field("name"), &condition["name"], name::qualified);
         if conditions[..index].iter().any(|other| other["name"] == condition["name"]) {
             errors.push(FieldError::duplicate(path.field("name"), condition["name"].clone()));

@@ -2,18 +2,19 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::admission::{Action, Attributes};
 use crate::request::WriteOptions;
-use crate::resource::Subresource;
+use crate::resource::{Resource, Subresource};
 use crate::server::{Call, Caller, Server, respond_value};
 use crate::status::ApiError;
 use crate::store::Key;
 use crate::verbs::{Changed, decode_body};
 
 /// Where a Pod goes.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Binding {
     #[serde(default)]
     pub(crate) metadata: BindingMeta,
@@ -21,10 +22,11 @@ pub(crate) struct Binding {
 }
 
 /// What a binding hands on to the Pod.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct BindingMeta {
     #[serde(default)]
     pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) uid: Option<String>,
     #[serde(default)]
     pub(crate) annotations: Map<String, Value>,
@@ -33,7 +35,7 @@ pub(crate) struct BindingMeta {
 }
 
 /// The node.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Target {
     #[serde(default)]
     pub(crate) kind: String,
@@ -76,6 +78,7 @@ impl Server {
             let error = maar_machinery::error::FieldError::required("target.name", "the name of a node");
             return Err(ApiError::invalid(&pods, key.name(), &[error]));
         }
+        let binding = &self.admit_binding(caller, &pods, key, binding, options).await?;
         let conflict = |why: String| ApiError::conflict(&pods, key.name(), why).of_kind("pods/binding");
         let change = |old: &Value| {
             if binding.metadata.uid.as_deref().is_some_and(|uid| old["metadata"]["uid"] != uid) {
@@ -99,6 +102,38 @@ impl Server {
         };
         self.modify(caller, &pods, key, Some(Subresource::Binding), &change, options).await?;
         Ok(())
+    }
+}
+
+impl Server {
+    /// Lets the webhooks at a binding, and adds where the node is.
+    async fn admit_binding(
+        &self,
+        caller: &Caller,
+        pods: &Resource,
+        key: &Key,
+        binding: &Binding,
+        options: &WriteOptions,
+    ) -> Result<Binding, ApiError> {
+        let mut binding = binding.clone();
+        binding.metadata.labels.extend(self.topology_labels(&binding.target.name));
+        let attributes = Attributes {
+            caller,
+            resource: pods,
+            namespace: key.namespace(),
+            name: key.name(),
+            subresource: Some(Subresource::Binding),
+            action: Action::Create,
+            dry_run: options.dry_run,
+            generated: false,
+        };
+        let mut shown = json!(binding);
+        shown["kind"] = json!("Binding");
+        shown["apiVersion"] = json!("v1");
+        shown["metadata"]["name"] = json!(key.name());
+        shown["metadata"]["namespace"] = json!(key.namespace());
+        self.admit_part(&attributes, Some(&mut shown), None).await?;
+        serde_json::from_value(shown).map_err(ApiError::internal)
     }
 }
 

@@ -64,7 +64,9 @@ impl Server {
                 (format!("/portForward/{place}{}", question(&options.to_kubelet_query())), String::new())
             }
         };
-        let io = self.dial(&node_of(&pod, &container)?).await?;
+        let node = node_of(&pod, &container)?;
+        self.admit_stream(call, subresource).await?;
+        let io = self.dial(&node).await?;
         let mut request = Request::new(body);
         *request.method_mut() = call.parts.method.clone();
         *request.headers_mut() = call.parts.headers.clone();
@@ -92,6 +94,7 @@ impl Server {
             )));
         }
         self.get(&call.resource, &call.key())?;
+        self.admit_stream(call, Subresource::Proxy).await?;
         let query = call.parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let rest = if call.target.rest.is_empty() { "/" } else { &call.target.rest };
         self.forward(&call.target.name, call, &format!("{rest}{query}"), body).await

@@ -5,6 +5,7 @@ use http::StatusCode;
 use maar_machinery::selector::LabelSelector;
 use serde_json::{Value, json};
 
+use crate::admission::{Action, Attributes};
 use crate::request::WriteOptions;
 use crate::resource::{Resource, Subresource};
 use crate::server::{Call, Caller, Server, respond_value};
@@ -20,6 +21,8 @@ impl Server {
             Some(options) => serde_json::from_value(options.clone())
                 .map_err(|error| ApiError::bad_request(format!("deleteOptions: {error}")))?,
         };
+        let attributes = Attributes::of_call(call, Subresource::Eviction, Action::Create)?;
+        self.admit_part(&attributes, Some(&mut eviction.clone()), None).await?;
         self.evict(call.caller, &call.resource, &call.key(), &options).await?;
         let status =
             json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
@@ -46,7 +49,8 @@ impl Server {
             preconditions: options.preconditions.clone().or(precondition),
             ..options.clone()
         };
-        self.delete(caller, pods, key, &options).await?;
+        // Webhooks were asked about the eviction; that it is a deletion they need not hear too.
+        self.remove(pods, key, &options)?;
         Ok(())
     }
 

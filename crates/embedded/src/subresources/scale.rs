@@ -8,6 +8,7 @@ use maar_machinery::crd::{FieldPath, Scale};
 use maar_machinery::selector::LabelSelector;
 use serde_json::{Value, json};
 
+use crate::admission::{Action, Attributes};
 use crate::hooks::from_storage;
 use crate::request::WriteOptions;
 use crate::resource::{Origin, Resource, Subresource};
@@ -57,11 +58,20 @@ impl Server {
             }
             _ => return Err(ApiError::method_not_allowed("scale can be read, replaced and patched")),
         };
+        let options = WriteOptions::parse(call.query)?;
+        let before = scale_of(&from_storage(resource, self.get(resource, &key)?.value()), &paths);
+        let mut asked = wanted(&before)?;
+        let attributes = Attributes::of_call(call, Subresource::Scale, Action::Update)?;
+        self.admit_part(&attributes, Some(&mut asked), Some(&before)).await?;
+        let replicas = asked["spec"]["replicas"].clone();
         let change = |old: &Value| {
-            let scale = wanted(&scale_of(old, &paths))?;
+            let mut scale = wanted(&scale_of(old, &paths))?;
+            // As the webhooks left it.
+            if scale["spec"].is_object() {
+                scale["spec"]["replicas"] = replicas.clone();
+            }
             scaled(resource, old, &scale, &paths)
         };
-        let options = WriteOptions::parse(call.query)?;
         let part = Some(Subresource::Scale);
         let written = self.modify(call.caller, resource, &key, part, &change, &options).await?;
         Ok(shown(from_storage(resource, written.entry.value())))

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::Written;
-use super::prepare::decode_object;
+use super::prepare::{decode_object, meta_text};
+use super::{ATTEMPTS, Written};
+use crate::admission::{Action, Attributes, Charge};
 use crate::hooks::to_storage;
 use crate::request::WriteOptions;
 use crate::resource::Resource;
@@ -24,7 +25,6 @@ impl Server {
     }
 
     /// The same for an object whose managed fields may be settled already, as apply does.
-    #[expect(clippy::unused_async, reason = "admission webhooks will be awaited here")]
     pub(super) async fn create_new(
         &self,
         caller: &Caller,
@@ -34,38 +34,74 @@ impl Server {
         options: &WriteOptions,
         fields_settled: bool,
     ) -> Result<Written, ApiError> {
-        let warnings = decode_object(resource, &mut object, options.field_validation)?;
+        let mut warnings = decode_object(resource, &mut object, options.field_validation)?;
+        let given = given_name(&object);
         let name = self.identify(resource, namespace, &mut object)?;
         Self::default(resource, &mut object);
-        resource.strategy().prepare_create(&mut object, &self.world);
-        Self::prepare_custom_create(resource, &mut object);
-        let key = Key::new(&resource.table, if resource.namespaced { namespace } else { "" }, &name);
-        self.identity_on_create(caller, resource, &key, &mut object)?;
-        self.admit_create(resource, &key)?;
-        Self::validate(resource, &object, None, None)?;
+        // Before admission: what the cluster adds is nobody's.
         if !fields_settled {
             self.own_fields(caller, resource, None, &mut object, None, options);
         }
+        let namespace = if resource.namespaced { namespace } else { "" };
+        let mut attributes = Attributes {
+            caller,
+            resource,
+            namespace,
+            name: &given,
+            subresource: None,
+            action: Action::Create,
+            dry_run: options.dry_run,
+            generated: given != name,
+        };
+        warnings.extend(self.mutate(&attributes, &mut object, None).await?.warnings);
+        (attributes.name, attributes.generated) = (&name, false);
+        resource.strategy().prepare_create(&mut object, &self.world);
+        Self::prepare_custom_create(resource, &mut object);
+        let key = Key::new(&resource.table, namespace, &name);
+        self.identity_on_create(caller, resource, &key, &mut object)?;
+        Self::validate(resource, &object, None, None)?;
+        warnings.extend(self.review(&attributes, &object, None).await?);
+        self.store_new(&attributes, &key, object, warnings)
+    }
+
+    fn store_new(
+        &self,
+        attributes: &Attributes<'_>,
+        key: &Key,
+        object: Value,
+        warnings: Vec<String>,
+    ) -> Result<Written, ApiError> {
+        let resource = attributes.resource;
         let mut stored = to_storage(resource, object);
         let _addresses = resource.is("services").then(|| self.addresses.lock());
         self.allocate(resource, &mut stored)?;
-        let exists = || ApiError::already_exists(resource, &name);
-        if self.store.get(&key).is_some() {
-            return Err(exists());
-        }
-        if options.dry_run {
-            let entry = store::decode(&stored, self.store.revision());
-            return Ok(Written { entry: entry.into(), created: true, warnings });
-        }
-        let put = store::put(key.clone(), &stored, resource.fields_of(&stored), Expect::Absent);
-        match self.store.commit(vec![put]) {
-            Ok(mut entries) => {
-                let entry = entries.swap_remove(0);
-                self.after_write(resource, &entry);
-                Ok(Written { entry, created: true, warnings })
+        for _ in 0..ATTEMPTS {
+            let charge = self.charge(attributes, &stored, None)?;
+            if self.store.get(key).is_some() {
+                return Err(ApiError::already_exists(resource, key.name()));
             }
-            Err(CommitError::Stale(_)) => Err(exists()),
-            Err(error @ CommitError::Disk(_)) => Err(ApiError::internal(error)),
+            if attributes.dry_run {
+                let entry = store::decode(&stored, self.store.revision());
+                return Ok(Written { entry: entry.into(), created: true, warnings });
+            }
+            let put = store::put(key.clone(), &stored, resource.fields_of(&stored), Expect::Absent);
+            match self.store.commit(charge.with(put)) {
+                Ok(mut entries) => {
+                    let entry = entries.swap_remove(0);
+                    self.after_write(resource, &entry);
+                    return Ok(Written { entry, created: true, warnings });
+                }
+                Err(CommitError::Stale(stale)) if Charge::concerns(&stale, key) => {}
+                Err(CommitError::Stale(_)) => return Err(ApiError::already_exists(resource, key.name())),
+                Err(error @ CommitError::Disk(_)) => return Err(ApiError::internal(error)),
+            }
         }
+        Err(ApiError::conflict(resource, key.name(), "its quota is being charged by too many others"))
     }
+}
+
+/// What a refusal calls an object that may not have its name yet.
+fn given_name(object: &Value) -> String {
+    let text = |field: &str| meta_text(object, field).filter(|name| !name.is_empty());
+    text("name").or_else(|| text("generateName")).unwrap_or("Unknown").to_owned()
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::prepare::metadata;
 use super::{ATTEMPTS, ListOptions};
+use crate::admission::{Action, Attributes};
 use crate::hooks::DEFINITIONS;
 use crate::resource::Resource;
 use crate::server::{Caller, Server};
@@ -93,6 +94,8 @@ pub(crate) struct Deleted {
     pub(crate) entry: Arc<Entry>,
     /// Whether it is gone; otherwise it waits for its grace period or finalizers.
     pub(crate) gone: bool,
+    /// What the client should know, sent as `Warning` headers.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// What a deletion does to the object now.
@@ -103,10 +106,40 @@ enum Step {
 }
 
 impl Server {
-    #[expect(clippy::unused_async, reason = "admission webhooks will be awaited here")]
     pub(crate) async fn delete(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
+        resource: &Resource,
+        key: &Key,
+        options: &DeleteOptions,
+    ) -> Result<Deleted, ApiError> {
+        options.validate()?;
+        let attributes = Attributes {
+            caller,
+            resource,
+            namespace: key.namespace(),
+            name: key.name(),
+            subresource: None,
+            action: Action::Delete,
+            dry_run: !options.dry_run.is_empty(),
+            generated: false,
+        };
+        for _ in 0..ATTEMPTS {
+            let current = self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
+            check_preconditions(resource, key, &current, options)?;
+            let object = current.value();
+            let mut warnings = self.admit_deletion(&attributes, &object).await?;
+            if let Some(mut deleted) = self.try_remove(resource, key, &current, options)? {
+                deleted.warnings.append(&mut warnings);
+                return Ok(deleted);
+            }
+        }
+        Err(ApiError::modified(resource, key.name()))
+    }
+
+    /// The same without asking anybody, for what was admitted under another name.
+    pub(crate) fn remove(
+        &self,
         resource: &Resource,
         key: &Key,
         options: &DeleteOptions,
@@ -115,34 +148,46 @@ impl Server {
         for _ in 0..ATTEMPTS {
             let current = self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
             check_preconditions(resource, key, &current, options)?;
-            let object = current.value();
-            let step = self.deletion_step(resource, &object, options);
-            let expect = Expect::Revision(current.revision);
-            let (operation, gone) = match step {
-                Step::Nothing => return Ok(Deleted { entry: current, gone: false }),
-                Step::Remove => (Operation::Delete { key: key.clone(), expect }, true),
-                Step::Mark(marked) => {
-                    (store::put(key.clone(), &marked, resource.fields_of(&marked), expect), false)
-                }
-            };
-            if !options.dry_run.is_empty() {
-                return Ok(Deleted { entry: current, gone });
-            }
-            match self.store.commit(vec![operation]) {
-                Ok(mut entries) => {
-                    let entry = entries.swap_remove(0);
-                    if gone {
-                        self.after_delete(resource, &entry);
-                    } else {
-                        self.after_write(resource, &entry);
-                    }
-                    return Ok(Deleted { entry, gone });
-                }
-                Err(CommitError::Stale(_)) => {}
-                Err(error @ CommitError::Disk(_)) => return Err(ApiError::internal(error)),
+            if let Some(deleted) = self.try_remove(resource, key, &current, options)? {
+                return Ok(deleted);
             }
         }
         Err(ApiError::modified(resource, key.name()))
+    }
+
+    /// Deletes an object as it was read; nothing if somebody else was quicker.
+    fn try_remove(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        current: &Arc<Entry>,
+        options: &DeleteOptions,
+    ) -> Result<Option<Deleted>, ApiError> {
+        let expect = Expect::Revision(current.revision);
+        let unchanged = |gone| Ok(Some(Deleted { entry: Arc::clone(current), gone, warnings: Vec::new() }));
+        let (operation, gone) = match self.deletion_step(resource, &current.value(), options) {
+            Step::Nothing => return unchanged(false),
+            Step::Remove => (Operation::Delete { key: key.clone(), expect }, true),
+            Step::Mark(marked) => {
+                (store::put(key.clone(), &marked, resource.fields_of(&marked), expect), false)
+            }
+        };
+        if !options.dry_run.is_empty() {
+            return unchanged(gone);
+        }
+        match self.store.commit(vec![operation]) {
+            Ok(mut entries) => {
+                let entry = entries.swap_remove(0);
+                if gone {
+                    self.after_delete(resource, &entry);
+                } else {
+                    self.after_write(resource, &entry);
+                }
+                Ok(Some(Deleted { entry, gone, warnings: Vec::new() }))
+            }
+            Err(CommitError::Stale(_)) => Ok(None),
+            Err(error @ CommitError::Disk(_)) => Err(ApiError::internal(error)),
+        }
     }
 
     /// Deletes what a list with the same options would show.

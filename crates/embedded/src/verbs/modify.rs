@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::prepare::{count_generation, decode_object, meta_text, metadata};
 use super::{ATTEMPTS, Written};
+use crate::admission::{Action, Attributes, Charge};
 use crate::hooks::{from_storage, to_storage};
 use crate::request::WriteOptions;
 use crate::resource::{Resource, Subresource};
@@ -34,6 +35,22 @@ struct Attempt<'a> {
     key: &'a Key,
     subresource: Option<Subresource>,
     options: &'a WriteOptions,
+}
+
+impl<'a> Attempt<'a> {
+    fn attributes(&self) -> Attributes<'a> {
+        let Self { caller, resource, key, subresource, options } = *self;
+        Attributes {
+            caller,
+            resource,
+            namespace: key.namespace(),
+            name: key.name(),
+            subresource,
+            action: Action::Update,
+            dry_run: options.dry_run,
+            generated: false,
+        }
+    }
 }
 
 enum Outcome {
@@ -88,36 +105,49 @@ impl Server {
         Err(ApiError::modified(resource, key.name()))
     }
 
-    #[expect(clippy::unused_async, reason = "admission webhooks will be awaited here")]
     async fn try_modify(&self, attempt: &Attempt<'_>, change: &Change<'_>) -> Result<Outcome, ApiError> {
         let Attempt { resource, key, subresource, options, caller } = *attempt;
         let current = self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
         let old = from_storage(resource, current.value());
-        let Changed { object: mut new, warnings, fields_settled } = change(&old)?;
+        let Changed { object: mut new, mut warnings, fields_settled } = change(&old)?;
         check_revision(resource, key, &new, &current)?;
         Self::carry_identity(resource, key.namespace(), &mut new, &old)?;
         Self::default(resource, &mut new);
-        if subresource == Some(Subresource::Approval) {
-            keep_all_but_status(resource, &mut new, &old);
-            strategy::prepare_approval(&mut new, &old, &self.world);
-        } else if subresource == Some(Subresource::Status) {
-            keep_all_but_status(resource, &mut new, &old);
-            resource.strategy().prepare_status(&mut new, &old, &self.world);
-        } else {
-            Self::prepare_object_update(resource, subresource, &mut new, &old);
+        self.prepare_change(attempt, &mut new, &old);
+        // Before admission: what the cluster adds is nobody's.
+        if !fields_settled {
+            self.own_fields(caller, resource, Some(&old), &mut new, subresource, options);
+        }
+        let attributes = attempt.attributes();
+        let mutated = self.mutate(&attributes, &mut new, Some(&old)).await?;
+        warnings.extend(mutated.warnings);
+        if mutated.rewritten {
+            self.prepare_change(attempt, &mut new, &old);
         }
         self.identity_on_update(caller, resource, key, subresource, &new, &old)?;
         if !matches!(subresource, Some(Subresource::Status | Subresource::Binding)) {
             count_generation(resource, &mut new, &old);
         }
         Self::validate(resource, &new, Some(&old), subresource)?;
-        if !fields_settled {
-            self.own_fields(caller, resource, Some(&old), &mut new, subresource, options);
-        }
+        warnings.extend(self.review(&attributes, &new, Some(&old)).await?);
         if keep_times_of_no_change(&old, &mut new) {
             return Ok(Outcome::Done(Written { entry: current, created: false, warnings }));
         }
-        self.store_change(attempt, &current, new, warnings)
+        self.store_change(attempt, &current, new, &old, warnings)
+    }
+
+    /// Puts back what this write may not change.
+    fn prepare_change(&self, attempt: &Attempt<'_>, new: &mut Value, old: &Value) {
+        let Attempt { resource, subresource, .. } = *attempt;
+        if subresource == Some(Subresource::Approval) {
+            keep_all_but_status(resource, new, old);
+            strategy::prepare_approval(new, old, &self.world);
+        } else if subresource == Some(Subresource::Status) {
+            keep_all_but_status(resource, new, old);
+            resource.strategy().prepare_status(new, old, &self.world);
+        } else {
+            Self::prepare_object_update(resource, subresource, new, old);
+        }
     }
 
     fn store_change(
@@ -125,6 +155,7 @@ impl Server {
         attempt: &Attempt<'_>,
         current: &Arc<Entry>,
         new: Value,
+        old: &Value,
         warnings: Vec<String>,
     ) -> Result<Outcome, ApiError> {
         let Attempt { resource, key, options, .. } = *attempt;
@@ -133,6 +164,11 @@ impl Server {
         let mut stored = to_storage(resource, new);
         let _addresses = resource.is("services").then(|| self.addresses.lock());
         self.allocate(resource, &mut stored)?;
+        let charge = if finished {
+            Charge::default()
+        } else {
+            self.charge(&attempt.attributes(), &stored, Some(old))?
+        };
         if options.dry_run {
             let entry = store::decode(&stored, current.revision).into();
             return Ok(Outcome::Done(Written { entry, created: false, warnings }));
@@ -142,7 +178,7 @@ impl Server {
         } else {
             store::put(key.clone(), &stored, resource.fields_of(&stored), expect)
         };
-        match self.store.commit(vec![operation]) {
+        match self.store.commit(charge.with(operation)) {
             Ok(mut entries) => {
                 let mut entry = entries.swap_remove(0);
                 if finished {

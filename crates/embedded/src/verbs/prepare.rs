@@ -196,7 +196,7 @@ impl Server {
     }
 
     /// Defaults from the schema (custom kinds) or from the kind's own rules.
-    pub(super) fn default(resource: &Resource, object: &mut Value) {
+    pub(crate) fn default(resource: &Resource, object: &mut Value) {
         match &resource.origin {
             Origin::Custom(version) => version.default(object),
             Origin::Builtin(fact) => fact.strategy.default(object),

@@ -6,6 +6,7 @@
 //! What the engine cannot do is refused when the schema is compiled, not when an object arrives.
 
 mod check;
+mod condition;
 mod engine;
 mod escape;
 mod expand;
@@ -18,6 +19,7 @@ use serde_json::Value;
 use super::{Additional, Schema, validate::correlated};
 use crate::error::{FieldError, Path};
 
+pub use condition::Condition;
 pub use rule::Rule;
 pub(super) use rule::compile;
 

@@ -61,6 +61,22 @@ pub(super) fn rule(expression: &IdedExpr, schema: &Schema, optional_old_self: bo
     }
 }
 
+/// Checks a condition over values of which only the names are known: it must be true or false.
+pub(super) fn condition(expression: &IdedExpr, names: &[&str]) -> Result<(), Problem> {
+    condition_in(expression, names, None)
+}
+
+fn condition_in(expression: &IdedExpr, names: &[&str], outer: Option<&Scope<'_>>) -> Result<(), Problem> {
+    if let Some((name, rest)) = names.split_first() {
+        return condition_in(expression, rest, Some(&Scope { name, known: Known::Dynamic, outer }));
+    }
+    let Some(scope) = outer else { return Ok(()) };
+    match infer(expression, scope)? {
+        Known::Truth | Known::Dynamic => Ok(()),
+        _ => Err(Problem::Answer("must evaluate to bool")),
+    }
+}
+
 /// Checks a message expression: it must be a text.
 pub(super) fn message(
     expression: &IdedExpr,

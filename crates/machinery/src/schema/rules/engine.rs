@@ -126,6 +126,23 @@ pub(super) fn run(
     })
 }
 
+/// Runs an expression over named values.
+pub(super) fn run_with<'a>(
+    expression: &IdedExpr,
+    values: impl Iterator<Item = (&'a str, Value)>,
+) -> Result<Value, String> {
+    FUNCTIONS.with(|functions| {
+        let mut context = functions.new_inner_scope();
+        for (name, value) in values {
+            context.add_variable_from_value(name, value);
+        }
+        match catch_unwind(AssertUnwindSafe(|| context.resolve(expression))) {
+            Ok(result) => result.map_err(|error| describe(&error)),
+            Err(_) => Err("internal error".to_owned()),
+        }
+    })
+}
+
 /// The engine's errors in the words of the real server, as far as they differ.
 fn describe(error: &ExecutionError) -> String {
     match error {

@@ -119,7 +119,8 @@ fn names_of(metadata: &Value) -> cel::Value {
     cel::Value::Map(CelMap { map: Arc::new(fields.collect()) })
 }
 
-fn untyped(value: &Value) -> cel::Value {
+/// Converts a value of which nothing is known.
+pub(super) fn untyped(value: &Value) -> cel::Value {
     match value {
         Value::Null => cel::Value::Null,
         Value::Bool(truth) => cel::Value::Bool(*truth),
