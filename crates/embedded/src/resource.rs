@@ -169,6 +169,11 @@ fn qualified(plural: &str, group: &str) -> String {
 
 /// A field as selectors compare it: as text, empty when absent.
 fn field_text(object: &Value, path: &str) -> Box<str> {
+    // The source of an Event is the component behind it, under whichever name that is given.
+    if path == "source" {
+        let component = object["source"]["component"].as_str().filter(|component| !component.is_empty());
+        return component.or_else(|| object["reportingComponent"].as_str()).unwrap_or_default().into();
+    }
     let mut value = object;
     for segment in path.trim_start_matches('.').split('.') {
         match value.get(segment) {

@@ -64,6 +64,9 @@ pub(crate) enum ConsoleError {
     /// Something broke on our side.
     #[error("{0}")]
     Internal(String),
+    /// The node is cut off. In process it cannot be dialed; one listener for all nodes has to say so.
+    #[error("{0}")]
+    Unreachable(String),
 }
 
 /// What a container uses.

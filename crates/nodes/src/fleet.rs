@@ -7,7 +7,9 @@ mod error;
 mod member;
 mod object;
 mod register;
+mod roll;
 mod watched;
+mod watching;
 
 use std::{
     cmp::Reverse,
@@ -19,30 +21,22 @@ use std::{
 
 use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream::FuturesUnordered};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Taint;
 use kube::{
     Api, Client,
     runtime::{WatchStreamExt, watcher},
 };
 use rand::Rng;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    back_off::BackOff,
-    clock::Clock,
-    failure::{FAIL_ANNOTATION, Failures},
-    ids,
-    lifecycle::after,
-    pods::SharedTable,
-    requests,
-    runtime::Runtime,
-    table::NodeEntry,
+    back_off::BackOff, clock::Clock, events::Recorder, ids, lifecycle::after, pods::SharedTable, requests,
+    runtime::Runtime, table::NodeEntry,
 };
 use member::Member;
 use object::{Health, NodePlan};
+use roll::Roll;
 use watched::NodeObject;
 
 pub use error::FleetError;
@@ -93,6 +87,8 @@ pub(crate) struct Fleet<R> {
     ordinal: u32,
     /// Next number of each pool.
     next_index: Vec<u32>,
+    roll: Roll,
+    events: Recorder,
 }
 
 /// How a beat went.
@@ -113,6 +109,7 @@ impl<R: Runtime> Fleet<R> {
         settings: FleetSettings,
     ) -> Self {
         let next_index = vec![0; settings.shapes.len()];
+        let events = table.lock().events.clone();
         Self {
             client,
             table,
@@ -123,6 +120,8 @@ impl<R: Runtime> Fleet<R> {
             beats: BinaryHeap::new(),
             ordinal: 0,
             next_index,
+            roll: Roll::default(),
+            events,
         }
     }
 
@@ -215,12 +214,10 @@ impl<R: Runtime> Fleet<R> {
         let member = Member {
             plan,
             uid: registered.uid,
-            health: Health {
-                failures: Failures::NONE,
-                since: member::ready_since(&registered.object).unwrap_or(now),
-            },
+            health: Health::known(&registered.object, now),
             has_lease: false,
             status_due: registered.adopted,
+            misjudged: false,
             next_status: after(now, STATUS_INTERVAL.mul_f64(1.0 - spread / 2.0)),
             next_beat,
         };
@@ -244,7 +241,7 @@ impl<R: Runtime> Fleet<R> {
                 Some(command) = inbox.recv() => self.obey(command).await,
                 Some(beaten) = beating.next(), if !beating.is_empty() => self.enter(&beaten),
                 event = events.next() => match event {
-                    Some(event) => self.watched(event),
+                    Some(event) => self.watched(event).await,
                     None => return tracing::error!("the watch on nodes ended for good"),
                 },
                 () = clock.sleep_until(wake) => {}
@@ -285,6 +282,7 @@ impl<R: Runtime> Fleet<R> {
         let status_due = std::mem::take(&mut member.status_due) || member.next_status <= now;
         let status = status_due.then(|| {
             member.next_status = after(now, STATUS_INTERVAL);
+            member.speak_again(now);
             json!({ "status": member.plan.status(member.health, now) })
         });
         let (client, name) = (self.client.clone(), name.clone());
@@ -302,62 +300,6 @@ impl<R: Runtime> Fleet<R> {
         let Some(member) = self.members.get_mut(&beaten.name) else { return };
         member.has_lease = beaten.has_lease;
         member.status_due |= beaten.status_failed;
-    }
-
-    fn watched(&mut self, event: Result<watcher::Event<NodeObject>, watcher::Error>) {
-        match event {
-            Ok(watcher::Event::Apply(node) | watcher::Event::InitApply(node)) => {
-                self.observe(&serde_json::to_value(node).unwrap_or_default());
-            }
-            Ok(watcher::Event::Delete(node)) => {
-                let name = node.metadata.name.unwrap_or_default();
-                let ours = self
-                    .members
-                    .get(name.as_str())
-                    .is_some_and(|member| node.metadata.uid.as_deref() == Some(&member.uid));
-                if ours {
-                    tracing::info!(node.name = name, "the node was deleted and is kept alive no more");
-                    self.forget(&name);
-                }
-            }
-            Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
-            Err(error) => tracing::warn!("watching nodes: {error}"),
-        }
-    }
-
-    fn forget(&mut self, name: &str) {
-        self.members.remove(name);
-        self.table.lock().node_removed(name);
-    }
-
-    /// Takes over what the API says about one of our nodes.
-    fn observe(&mut self, object: &Value) {
-        let now = self.now();
-        let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let Some(member) = self.members.get_mut(name) else { return };
-        if object["metadata"]["uid"].as_str() != Some(&member.uid) {
-            return;
-        }
-        let text = object["metadata"]["annotations"][FAIL_ANNOTATION].as_str().unwrap_or_default();
-        let failures = text.parse::<Failures>().unwrap_or_else(|error| {
-            tracing::warn!(node.name = name, "annotation {FAIL_ANNOTATION}: {error}");
-            Failures::NONE
-        });
-        let changed = member.observe(object, failures, now);
-        if changed {
-            member.next_beat = now;
-            self.beats.push(Reverse((now, member.plan.name.clone())));
-        }
-        let mut table = self.table.lock();
-        if let Some(node) = table.nodes.get_mut(name) {
-            node.labels = BTreeMap::deserialize(&object["metadata"]["labels"]).unwrap_or_default();
-            node.taints = Vec::<Taint>::deserialize(&object["spec"]["taints"]).unwrap_or_default();
-            if changed {
-                node.set_failures(failures);
-                table.node_changed(name, now);
-                self.bell.notify_one();
-            }
-        }
     }
 
     async fn obey(&mut self, command: Command) {
@@ -387,14 +329,18 @@ impl<R: Runtime> Fleet<R> {
             };
             let uid = member.uid.clone();
             self.forget(name);
-            match requests::delete(&self.client, NODES, name, &uid).await {
-                Ok(()) => {}
-                // Somebody was faster, or it is another node by now.
-                Err(error) if matches!(error.code(), Some(404 | 409)) => {}
-                Err(error) => return Err(FleetError::request(format!("deleting node {name}"), &error)),
-            }
+            delete_node(&self.client, name, &uid).await?;
         }
         Ok(())
+    }
+}
+
+async fn delete_node(client: &Client, name: &str, uid: &str) -> Result<(), FleetError> {
+    match requests::delete(client, NODES, name, uid).await {
+        Ok(()) => Ok(()),
+        // Somebody was faster, or it is another node by now.
+        Err(error) if matches!(error.code(), Some(404 | 409)) => Ok(()),
+        Err(error) => Err(FleetError::request(format!("deleting node {name}"), &error)),
     }
 }
 

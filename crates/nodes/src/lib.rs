@@ -11,6 +11,7 @@ mod console;
 mod directory;
 mod duration;
 mod environment;
+mod events;
 mod failure;
 mod fleet;
 mod ids;
@@ -27,11 +28,13 @@ mod table;
 
 pub use clock::Clock;
 pub use directory::KubeletDirectory;
+pub use events::EventPolicy;
 pub use failure::{FAIL_ANNOTATION, FailureError, Failures};
 pub use fleet::{FleetError, POOL_LABEL, RACK_LABEL, SET_ANNOTATION};
 pub use kubelet::tls::{Listen, ListenError};
 pub use local::{
-    LOCAL_LABEL, LocalError, LocalHandle, LocalOptions, Sandbox, Unavailable, find_sandbox, run_local,
+    LIMITS_ANNOTATION, LOCAL_LABEL, LocalError, LocalHandle, LocalOptions, Sandbox, Unavailable,
+    find_sandbox, run_local,
 };
 pub use profile::{Cards, DEFAULT_PROFILE, Pool, Power, Profile, ProfileError, Taint, TaintEffect, Vendor};
 pub use simulated::{Handle, Options, simulate};

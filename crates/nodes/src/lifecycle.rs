@@ -28,8 +28,12 @@ const BACK_OFF_START: Duration = Duration::from_secs(10);
 const BACK_OFF_LIMIT: Duration = Duration::from_mins(5);
 /// A container that ran this long starts anew with the waits.
 const BACK_OFF_FORGIVEN: Duration = Duration::from_mins(10);
+/// Why a container whose volumes cannot be had is refused.
+pub(crate) const FAILED_MOUNT: &str = "FailedMount";
 /// Wait after a container could not be started at all.
 const REFUSED_RETRY: Duration = Duration::from_secs(10);
+/// And after its volumes could not be had.
+const MOUNT_RETRY: Duration = Duration::from_secs(3);
 
 /// Everything that happened to one Pod.
 #[derive(Debug, Clone)]
@@ -87,6 +91,14 @@ pub(crate) struct Verdict {
     pub(crate) message: Box<str>,
 }
 
+impl Verdict {
+    /// The end of a Pod as people hear of it.
+    pub(crate) fn happening(&self) -> Happening {
+        let what = What::Ended { reason: self.reason.clone(), message: self.message.clone() };
+        Happening { container: None, what }
+    }
+}
+
 /// Everything that happened to one container.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ContainerLife {
@@ -99,8 +111,8 @@ pub(crate) struct ContainerLife {
     /// Started up, as its startup probe says.
     pub(crate) up: bool,
     pub(crate) ready: bool,
-    /// A probe found it unhealthy: it is to be stopped and started again.
-    pub(crate) unhealthy: bool,
+    /// The probe that found it unhealthy: it is to be stopped and started again.
+    pub(crate) unhealthy: Option<Probe>,
 }
 
 /// What a container is doing.
@@ -161,7 +173,60 @@ pub(crate) enum Report {
     Up,
     Ready(bool),
     /// A liveness or startup probe failed too often.
-    Unhealthy,
+    Unhealthy(Probe),
+    /// Something people should hear of that changes nothing by itself.
+    Note {
+        reason: &'static str,
+        message: String,
+    },
+}
+
+/// A probe that decides whether a container lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Probe {
+    Startup,
+    Liveness,
+}
+
+impl Probe {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Liveness => "liveness",
+        }
+    }
+}
+
+/// Something that people are told of; `events` words it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Happening {
+    /// Position of the container it happened to; without one, it happened to the Pod.
+    pub(crate) container: Option<usize>,
+    pub(crate) what: What,
+}
+
+/// See [`Happening`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum What {
+    Started,
+    Refused {
+        reason: &'static str,
+        message: String,
+    },
+    /// It ended too soon and has to wait.
+    BackOff,
+    /// It is asked to end, perhaps because a probe failed.
+    Killing(Option<Probe>),
+    /// The Pod was refused or is ended as a whole.
+    Ended {
+        reason: Box<str>,
+        message: Box<str>,
+    },
+    /// The runtime warns.
+    Noted {
+        reason: &'static str,
+        message: String,
+    },
 }
 
 /// What the kubelet must make the runtime do.
@@ -181,6 +246,8 @@ pub(crate) enum Action {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) actions: Vec<Action>,
+    /// What people should hear of.
+    pub(crate) news: Vec<Happening>,
     /// When to step again although nothing is reported.
     pub(crate) wake: Option<Timestamp>,
     /// Deletion was asked for and nothing runs: the API object may go once the status is written.
@@ -223,10 +290,10 @@ impl Life {
         self.end = Some(End { deadline });
     }
 
-    /// Enters what the runtime says about `container`.
-    pub(crate) fn report(&mut self, container: usize, report: Report) {
-        let Some(life) = self.containers.get_mut(container) else { return };
-        life.report(report);
+    /// Enters what the runtime says about `container`; returns what people should hear of it.
+    pub(crate) fn report(&mut self, container: usize, report: Report) -> Option<Happening> {
+        let what = self.containers.get_mut(container)?.report(report)?;
+        Some(Happening { container: Some(container), what })
     }
 }
 
@@ -250,29 +317,44 @@ impl ContainerLife {
     }
 
     /// What comes too late, about a run that was called off or has ended, is dropped.
-    fn report(&mut self, report: Report) {
+    fn report(&mut self, report: Report) -> Option<What> {
         let fits = match report {
             Report::Started { .. } | Report::Refused { .. } => matches!(self.state, State::Starting { .. }),
             Report::Exited { .. } => self.is_active(),
-            Report::Up | Report::Ready(_) | Report::Unhealthy => matches!(self.state, State::Running { .. }),
+            Report::Up | Report::Ready(_) | Report::Unhealthy(_) => {
+                matches!(self.state, State::Running { .. })
+            }
+            Report::Note { .. } => true,
         };
         if !fits {
-            return;
+            return None;
         }
         match report {
             Report::Started { at } => {
                 self.state = State::Running { since: at, stop: None };
-                (self.up, self.ready, self.unhealthy) = (false, false, false);
+                (self.up, self.ready, self.unhealthy) = (false, false, None);
+                return Some(What::Started);
             }
             Report::Refused { at, reason, message } => {
-                let verdict = Box::new(Verdict { reason: reason.into(), message: message.into() });
-                self.state = State::Refused { verdict, retry: after(at, REFUSED_RETRY) };
+                let shown = shown_reason(reason);
+                let verdict = Box::new(Verdict { reason: shown.into(), message: message.clone().into() });
+                // Volumes often show what another controller makes a moment later.
+                let wait = if reason == FAILED_MOUNT { MOUNT_RETRY } else { REFUSED_RETRY };
+                self.state = State::Refused { verdict, retry: after(at, wait) };
+                return Some(What::Refused { reason, message });
+            }
+            Report::Note { reason, message } => {
+                return Some(What::Noted { reason, message });
             }
             Report::Exited { at, code, reason, message } => self.exit(at, code, reason, message),
             Report::Up => self.up = true,
-            Report::Ready(ready) => self.ready = ready,
-            Report::Unhealthy => self.unhealthy = true,
+            // A container that is on its way out does not become ready again.
+            Report::Ready(ready) => {
+                self.ready = ready && !matches!(self.state, State::Running { stop: Some(_), .. });
+            }
+            Report::Unhealthy(probe) => self.unhealthy = Some(probe),
         }
+        None
     }
 
     fn exit(&mut self, at: Timestamp, code: i32, reason: Option<&'static str>, message: Option<String>) {
@@ -292,7 +374,7 @@ impl ContainerLife {
             finished: at,
             run: self.restarts,
         }));
-        (self.up, self.ready, self.unhealthy) = (false, false, false);
+        (self.up, self.ready, self.unhealthy) = (false, false, None);
     }
 
     /// How long to wait after the last exit before starting again.
@@ -302,6 +384,11 @@ impl ContainerLife {
             streak => BACK_OFF_START.saturating_mul(1 << (streak - 2).min(10)).min(BACK_OFF_LIMIT),
         }
     }
+}
+
+/// A container whose volumes are not there yet is being created, as kubelets show it; people read why in the Event.
+fn shown_reason(reason: &'static str) -> &'static str {
+    if reason == FAILED_MOUNT { "ContainerCreating" } else { reason }
 }
 
 /// `time` plus `delay`, at most the end of time.

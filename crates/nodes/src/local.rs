@@ -3,8 +3,8 @@
 //! What a container is here: a program that is installed on this machine, with a root directory of its own, the
 //! system's `/usr` and a few files of `/etc` to read, its volumes, its own process, IPC and host name space, no
 //! capabilities, and the machine's network. The name of the image is recorded and otherwise ignored: there is no
-//! image, so a container must say which command it runs. CPU and memory limits are counted but not enforced. Nothing
-//! outside the node's state directory (and the directories of persistent volumes under the allowed roots) is written.
+//! image, so a container must say which command it runs. Memory limits are enforced by looking once a second, CPU limits
+//! not at all (`limit`). Nothing outside the node's state directory and the allowed roots is written.
 //!
 //! Where bubblewrap is missing, or the kernel does not let it work, [`find_sandbox`] says why and there is no such
 //! node.
@@ -14,8 +14,10 @@
 
 mod console;
 mod container;
+mod erase;
 mod exec;
 mod hooks;
+mod limit;
 mod log;
 mod machine;
 mod mount;
@@ -39,6 +41,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     clock::Clock,
+    events::{EventPolicy, EventWriter, Recorder},
     fleet::{Fleet, FleetError, FleetSettings, PoolShape},
     kubelet::Kubelet,
     pods::PodLoop,
@@ -53,6 +56,9 @@ pub use sandbox::{Sandbox, Unavailable, find_sandbox};
 /// Label and taint of the local node: nothing lands there that does not ask for it.
 pub const LOCAL_LABEL: &str = "maar.io/local";
 
+/// Annotation of the local node that says how far it enforces limits.
+pub const LIMITS_ANNOTATION: &str = "maar.io/limits";
+
 /// How the local node joins a cluster.
 #[derive(Debug, Clone)]
 pub struct LocalOptions {
@@ -64,7 +70,8 @@ pub struct LocalOptions {
     pub clock: Clock,
     /// Where Pods' files are kept. Made if missing; what is in it belongs to the node.
     pub state: PathBuf,
-    /// Persistent volumes may live under these directories and nowhere else.
+    /// Volumes (`hostPath`, and persistent ones that are directories) may use what is under these directories. Those
+    /// that the embedded cluster makes for claims are kept in `state` and need none.
     pub volume_roots: Vec<PathBuf>,
     /// The address at which processes of this machine are reached.
     pub address: IpAddr,
@@ -117,7 +124,10 @@ pub async fn run_local(
         LocalRuntime::new(client.clone(), sandbox.clone(), options.clone(), bell.clone(), shutdown.clone());
     let runtime =
         Arc::new(runtime.map_err(|source| LocalError::State { path: options.state.clone(), source })?);
-    let table = Arc::new(Mutex::new(Table::new(runtime.clone())));
+    // One node with a hundred Pods at most tells everything.
+    let (recorder, notes) = Recorder::new(EventPolicy::All);
+    let events = EventWriter::new(client.clone(), notes, options.clock.now());
+    let table = Arc::new(Mutex::new(Table::new(runtime.clone(), recorder)));
     let mut shape = PoolShape::new(machine::pool(&options), machine::info(&sandbox));
     shape.only = Some(options.name.clone());
     let settings = FleetSettings {
@@ -147,6 +157,7 @@ pub async fn run_local(
     let (_, inbox) = mpsc::channel(1);
     let tasks = TaskTracker::new();
     tasks.spawn(fleet.run(inbox, shutdown.clone()));
+    tasks.spawn(events.run(shutdown.clone()));
     tasks.spawn(refresh::run(runtime.0.clone(), refreshed));
     tasks.spawn(pods.run(shutdown.clone()));
     tasks.close();

@@ -15,6 +15,8 @@ use std::{collections::BTreeMap, time::Duration};
 use maar_api::{Quantity, ResourceList};
 use serde::Deserialize;
 
+use crate::events::EventPolicy;
+
 pub use check::ProfileError;
 
 /// The profile that is built in.
@@ -29,6 +31,8 @@ pub struct Profile {
     pub heartbeat: Option<Duration>,
     /// How long a container takes from being assigned to running, unless its Pod says otherwise.
     pub start_delay: Duration,
+    /// Which Events the kubelets write; without it, what suits the number of nodes.
+    pub events: Option<EventPolicy>,
     /// The kinds of nodes.
     pub pools: Vec<Pool>,
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::{
-    lifecycle::{self, Action, Life, Report, Step, earlier, resume::Survival},
+    lifecycle::{
+        self, Action, Happening, Life, Report, Step, What, earlier, resume::Survival, status::is_backing_off,
+    },
     pod::Pod,
 };
 
@@ -50,20 +52,28 @@ pub(crate) struct Observation {
 
 /// Brings a life up to `now`: what the runtime saw goes in, what follows from it is done.
 pub(crate) fn advance<R: Runtime + ?Sized>(runtime: &R, pod: &Pod, life: &mut Life, now: Timestamp) -> Step {
+    let mut news = Vec::new();
     for _ in 0..ROUNDS {
         let observation = runtime.observe(pod, life, now);
         let quiet = observation.reports.is_empty();
+        let mut ended = Vec::new();
         for (container, report) in observation.reports {
-            life.report(container, report);
+            if matches!(report, Report::Exited { .. }) {
+                ended.push(container);
+            }
+            news.extend(life.report(container, report));
         }
         let mut step = lifecycle::step(pod, life, now);
+        news.append(&mut step.news);
+        let waits = ended.into_iter().filter(|&position| is_backing_off(pod, life, position, now));
+        news.extend(waits.map(|position| Happening { container: Some(position), what: What::BackOff }));
         for action in &step.actions {
             runtime.perform(pod, life, action);
         }
         if quiet && step.actions.is_empty() {
             step.wake = earlier(step.wake, observation.wake);
-            return step;
+            return Step { news, ..step };
         }
     }
-    Step { wake: Some(now), ..Step::default() }
+    Step { wake: Some(now), news, ..Step::default() }
 }

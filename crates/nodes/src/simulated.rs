@@ -19,6 +19,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     clock::Clock,
+    events::{EventPolicy, EventWriter, Recorder},
     failure::{FAIL_ANNOTATION, Failures},
     fleet::{Command, Fleet, FleetError, FleetSettings, NODES, NodeInfo, PoolShape},
     kubelet::{
@@ -85,7 +86,7 @@ impl fmt::Debug for Handle {
 }
 
 /// Registers the nodes of `profile` and runs them until `shutdown`. Node objects stay when the nodes stop, as they do
-/// when a machine goes down; the same set takes them up again.
+/// when a machine goes down; the same set takes them up again, and deletes those that its profile has no more.
 pub async fn simulate(
     client: Client,
     profile: Profile,
@@ -100,7 +101,10 @@ pub async fn simulate(
         None => None,
     };
     let runtime = Arc::new(Simulation { start_delay: profile.start_delay });
-    let table = Arc::new(Mutex::new(Table::new(runtime)));
+    let policy = profile.events.unwrap_or_else(|| EventPolicy::usual(profile.total()));
+    let (recorder, notes) = Recorder::new(policy);
+    let events = EventWriter::new(client.clone(), notes, options.clock.now());
+    let table = Arc::new(Mutex::new(Table::new(runtime, recorder)));
     let (bell, relist) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let settings = FleetSettings {
         heartbeat: profile.heartbeat.unwrap_or_else(|| usual_heartbeat(profile.total())),
@@ -142,6 +146,7 @@ pub async fn simulate(
         tasks.spawn(kubelet.clone().listen(bound));
     }
     tasks.spawn(fleet.run(inbox, shutdown.clone()));
+    tasks.spawn(events.run(shutdown.clone()));
     tasks.spawn(pods.run(shutdown));
     tasks.close();
     Ok(Handle { client, commands, table, tasks, kubelet })

@@ -23,11 +23,13 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::{
+    events::Recorder,
     lifecycle::{Life, Phase, Verdict, admission, after, earlier, resume, status},
     pod::{Pod, PodObject, Templates},
     runtime::{self, Runtime},
 };
 
+pub(crate) use cards::CardHolder;
 pub(crate) use entry::PodEntry;
 pub(crate) use node::NodeEntry;
 
@@ -49,6 +51,8 @@ pub(crate) struct Table<R> {
     outbox: VecDeque<Arc<str>>,
     /// Number of the list under way or of the last one; Pods not seen in it are gone.
     list: u32,
+    /// Tells people what happens.
+    pub(crate) events: Recorder,
 }
 
 /// A request to the API.
@@ -80,7 +84,7 @@ pub(crate) enum Outcome {
 }
 
 impl<R: Runtime> Table<R> {
-    pub(crate) fn new(runtime: Arc<R>) -> Self {
+    pub(crate) fn new(runtime: Arc<R>, events: Recorder) -> Self {
         Self {
             runtime,
             nodes: BTreeMap::new(),
@@ -90,6 +94,7 @@ impl<R: Runtime> Table<R> {
             due: BinaryHeap::new(),
             outbox: VecDeque::new(),
             list: 0,
+            events,
         }
     }
 
@@ -178,6 +183,9 @@ impl<R: Runtime> Table<R> {
             entry.fail_is_old();
         } else {
             entry.life = admit(host, &entry.pod, object, now);
+            if let Some(verdict) = &entry.life.verdict {
+                self.events.tell_pod(&entry.pod, &verdict.happening(), self.runtime.scheme(), now);
+            }
             resume::conditions(&mut entry.life, &object.status);
         }
         entry.refresh(object, &mut self.templates, now)?;
@@ -233,6 +241,12 @@ impl<R: Runtime> Table<R> {
         let Some(entry) = self.pods.get_mut(uid) else { return };
         let Some(node) = self.nodes.get_mut(&entry.pod.node) else { return };
         let step = runtime::advance(&*self.runtime, &entry.pod, &mut entry.life, now);
+        // Nothing is heard of a node without network, and what happened meanwhile is old news when it is healed.
+        if !node.failures.network {
+            for happening in &step.news {
+                self.events.tell_pod(&entry.pod, happening, self.runtime.scheme(), now);
+            }
+        }
         if entry.life.is_finished() {
             node.release(&entry.pod);
         }

@@ -17,6 +17,8 @@ pub(crate) struct Member {
     pub(crate) has_lease: bool,
     /// The status must be written at the next beat.
     pub(crate) status_due: bool,
+    /// A node controller has given it up.
+    pub(crate) misjudged: bool,
     /// And at this time in any case.
     pub(crate) next_status: Timestamp,
     /// The beat that counts; others are left over.
@@ -28,26 +30,45 @@ impl Member {
     pub(crate) fn observe(&mut self, object: &Value, failures: Failures, now: Timestamp) -> bool {
         let changed = failures != self.health.failures;
         if failures.not_ready != self.health.failures.not_ready {
-            self.health.since = now;
+            self.health.ready_since = now;
         }
         self.health.failures = failures;
         // Whatever a node controller made of our silence is put right as soon as we speak again.
-        self.status_due |= changed || !self.is_shown(object);
+        self.misjudged = ready(object) == Some("Unknown");
+        let want = if failures.not_ready { "False" } else { "True" };
+        self.status_due |= changed || ready(object) != Some(want);
         changed
     }
 
-    fn is_shown(&self, object: &Value) -> bool {
-        let want = if self.health.failures.not_ready { "False" } else { "True" };
-        ready_condition(object).is_some_and(|condition| condition["status"] == want)
+    /// A status is about to be written: where it contradicts what others wrote, things change now and not when we
+    /// last said so.
+    pub(crate) fn speak_again(&mut self, now: Timestamp) {
+        if std::mem::take(&mut self.misjudged) {
+            self.health.ready_since = now;
+            self.health.others_since = now;
+        }
     }
 }
 
-/// The Ready condition of a Node.
-pub(crate) fn ready_condition(object: &Value) -> Option<&Value> {
-    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == "Ready")
+impl Health {
+    /// The health of a sound node: as it is shown, or from now on.
+    pub(crate) fn known(object: &Value, now: Timestamp) -> Self {
+        let since = |kind: &str, status: &str| {
+            let shown = condition(object, kind).filter(|condition| condition["status"] == status)?;
+            shown["lastTransitionTime"].as_str()?.parse().ok()
+        };
+        Self {
+            failures: Failures::NONE,
+            ready_since: since("Ready", "True").unwrap_or(now),
+            others_since: since("MemoryPressure", "False").unwrap_or(now),
+        }
+    }
 }
 
-/// Since when the Node is as ready as it is.
-pub(crate) fn ready_since(object: &Value) -> Option<Timestamp> {
-    ready_condition(object)?["lastTransitionTime"].as_str()?.parse().ok()
+fn ready(object: &Value) -> Option<&str> {
+    condition(object, "Ready")?["status"].as_str()
+}
+
+fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
+    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
 }

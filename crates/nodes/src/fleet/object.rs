@@ -54,9 +54,7 @@ impl PoolShape {
         let cards = pool.cards.clone().map(Arc::new);
         Self { allocatable: Arc::new(pool.allocatable.clone()), cards, info, pool, only: None }
     }
-}
 
-impl PoolShape {
     pub(crate) fn node_name(&self, index: u32) -> String {
         self.only.clone().unwrap_or_else(|| self.pool.node_name(index))
     }
@@ -132,7 +130,7 @@ impl NodePlan {
                 "providerID": format!("{}://{set}/{}", self.shape.info.scheme, self.name),
                 "taints": taints,
             },
-            "status": self.status(Health { failures: Failures::NONE, since: now }, now),
+            "status": self.status(Health { failures: Failures::NONE, ready_since: now, others_since: now }, now),
         })
     }
 
@@ -191,11 +189,13 @@ impl NodePlan {
     }
 }
 
-/// What is broken, and since when the node is as ready as it is.
+/// What is broken, and since when the node is as it is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Health {
     pub(crate) failures: Failures,
-    pub(crate) since: Timestamp,
+    pub(crate) ready_since: Timestamp,
+    /// Of the conditions other than Ready.
+    pub(crate) others_since: Timestamp,
 }
 
 /// The part of a Lease that a renewal changes.
@@ -214,17 +214,19 @@ fn conditions(health: Health, now: Timestamp) -> Value {
     } else {
         ("True", "KubeletReady", "kubelet is posting ready status")
     };
-    let quiet = quiet.into_iter().map(|(kind, reason, message)| (kind, "False", reason, message));
+    let quiet = quiet
+        .into_iter()
+        .map(|(kind, reason, message)| (kind, "False", reason, message, health.others_since));
     quiet
-        .chain([("Ready", ready.0, ready.1, ready.2)])
-        .map(|(kind, status, reason, message)| {
+        .chain([("Ready", ready.0, ready.1, ready.2, health.ready_since)])
+        .map(|(kind, status, reason, message, since)| {
             json!({
                 "type": kind,
                 "status": status,
                 "reason": reason,
                 "message": message,
                 "lastHeartbeatTime": seconds(now),
-                "lastTransitionTime": seconds(health.since),
+                "lastTransitionTime": seconds(since),
             })
         })
         .collect()
@@ -255,7 +257,9 @@ mod tests {
 
     #[test]
     fn broken_cards_lower_what_is_offered_but_not_what_is_there() {
-        let health = Health { failures: "cards=3,not-ready".parse().unwrap(), since: Timestamp::UNIX_EPOCH };
+        let long_ago = Timestamp::UNIX_EPOCH;
+        let failures = "cards=3,not-ready".parse().unwrap();
+        let health = Health { failures, ready_since: long_ago, others_since: long_ago };
         let status = plan("t4", 0).status(health, Timestamp::UNIX_EPOCH);
         assert_eq!(status["capacity"]["nvidia.com/gpu.shared"], "16");
         assert_eq!(status["allocatable"]["nvidia.com/gpu.shared"], "4");

@@ -59,15 +59,19 @@ async fn complete(
 }
 
 /// Labels that people added stay; ours are set again, because the profile may have changed.
-async fn adopt(client: &Client, plan: &NodePlan, set: &str, object: Value) -> Result<Value, FleetError> {
+async fn adopt(client: &Client, plan: &NodePlan, set: &str, mut object: Value) -> Result<Value, FleetError> {
     let owner = object["metadata"]["annotations"][SET_ANNOTATION].as_str();
     if owner != Some(set) {
         let owner = owner.map_or_else(|| "somebody else".to_owned(), |owner| format!("the set {owner:?}"));
         return Err(FleetError::Taken { name: plan.name.to_string(), owner });
     }
-    let patch = json!({ "metadata": { "labels": plan.labels() } });
+    let labels = plan.labels();
+    let patch = json!({ "metadata": { "labels": &labels, "annotations": &plan.shape.pool.annotations } });
     requests::merge(client, NODES, &plan.name, &patch)
         .await
         .map_err(|error| FleetError::request(format!("taking up node {}", plan.name), &error))?;
+    for (name, value) in labels {
+        object["metadata"]["labels"][name] = json!(value);
+    }
     Ok(object)
 }

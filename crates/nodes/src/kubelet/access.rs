@@ -127,15 +127,18 @@ impl Access {
 
 /// Verb and subresource of `nodes` that a request needs, as real kubelets map them.
 fn attributes(method: &Method, path: &str) -> (&'static str, &'static str) {
+    let below =
+        |root: &str| path == root || path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
+    let enters = ["/exec", "/attach", "/portForward"].into_iter().any(below);
     let verb = match *method {
+        // WebSockets begin with GET; whoever may only look must not get in by that.
+        _ if enters => "create",
         Method::POST => "create",
         Method::PUT => "update",
         Method::PATCH => "patch",
         Method::DELETE => "delete",
         _ => "get",
     };
-    let below =
-        |root: &str| path == root || path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
     let subresource = if below("/stats") {
         "stats"
     } else if below("/metrics") {
@@ -155,6 +158,8 @@ mod tests {
         let rows = [
             (Method::GET, "/containerLogs/a/b/c", ("get", "proxy")),
             (Method::POST, "/exec/a/b/c", ("create", "proxy")),
+            (Method::GET, "/exec/a/b/c", ("create", "proxy")),
+            (Method::GET, "/portForward/a/b", ("create", "proxy")),
             (Method::GET, "/metrics/resource", ("get", "metrics")),
             (Method::GET, "/metricsx", ("get", "proxy")),
             (Method::GET, "/stats/summary", ("get", "stats")),

@@ -35,9 +35,15 @@ impl<R: Runtime, C> Kubelet<R, C> {
             (Scope::Node(own), _) => Ok(vec![own.clone()]),
             (Scope::All, Some(name)) => {
                 let node = table.nodes.get(name.as_str()).ok_or_else(|| missing(name))?;
+                if node.failures.network {
+                    return Err(ConsoleError::Unreachable(format!("no route to node {name}")));
+                }
                 Ok(vec![node.name.clone()])
             }
-            (Scope::All, None) => Ok(table.nodes.keys().cloned().collect()),
+            (Scope::All, None) => {
+                let reached = table.nodes.values().filter(|node| !node.failures.network);
+                Ok(reached.map(|node| node.name.clone()).collect())
+            }
         }
     }
 }

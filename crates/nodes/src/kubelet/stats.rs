@@ -18,7 +18,7 @@ use crate::{
     lifecycle::{State as ContainerState, status::seconds},
     pod::Pod,
     runtime::Runtime,
-    table::NodeEntry,
+    table::{CardHolder, NodeEntry},
 };
 
 /// The content type of Prometheus' text format.
@@ -237,11 +237,17 @@ fn samples<'a>(
     let count = usize::try_from(board.kind.count).unwrap_or(0);
     (0..count)
         .map(|index| {
-            let holders =
-                board.holders(index).filter_map(|holder| Some((pod(&holder.uid)?, holder.container)));
+            // A container may hold several shares of one card; it is one series all the same.
+            let mut holders: Vec<&CardHolder> = Vec::new();
+            for holder in board.holders(index) {
+                if !holders.contains(&holder) {
+                    holders.push(holder);
+                }
+            }
             let mut loads = Vec::new();
             let mut names = Vec::new();
-            for (entry, container) in holders {
+            let known = holders.into_iter().filter_map(|one| Some((pod(&one.uid)?, one.container)));
+            for (entry, container) in known {
                 if matches!(entry.life.containers[container].state, ContainerState::Running { .. }) {
                     loads.push(entry.pod.template.load);
                 }

@@ -5,9 +5,11 @@ use axum::{
     extract::{Extension, Path, Request, State},
     response::{IntoResponse, Response},
 };
+use futures::future::BoxFuture;
 use http::header::CONTENT_TYPE;
 use maar_streams::{
-    AttachOptions, ExecOptions, LogOptions, PortForwardSession, UpgradeError, accept_exec, accept_portforward,
+    AttachOptions, ExecOptions, LogOptions, PortForwardSession, StreamSet, UpgradeError, accept_exec,
+    accept_portforward,
 };
 
 use super::{Kubelet, Scope};
@@ -42,17 +44,8 @@ pub(super) async fn exec<R: Runtime, C: Console>(
         Err(error) => return Ok(UpgradeError::BadRequest(error.to_string()).into_response()),
     };
     let target = kubelet.running(&scope, &namespace, &pod, &container)?;
-    let (response, pending) = match accept_exec(&mut request, options.streams) {
-        Ok(accepted) => accepted,
-        Err(error) => return Ok(error.into_response()),
-    };
-    let (console, shutdown) = (kubelet.console.clone(), kubelet.shutdown.clone());
-    tokio::spawn(shutdown.run_until_cancelled_owned(async move {
-        if let Ok(session) = pending.session().await {
-            console.exec(target, options.command, Terminal { session, streams: options.streams }).await;
-        }
-    }));
-    Ok(response)
+    let enter = move |console: &C, terminal| console.exec(target, options.command, terminal);
+    Ok(kubelet.open_terminal(&mut request, options.streams, enter))
 }
 
 pub(super) async fn attach<R: Runtime, C: Console>(
@@ -66,17 +59,8 @@ pub(super) async fn attach<R: Runtime, C: Console>(
         Err(error) => return Ok(UpgradeError::BadRequest(error.to_string()).into_response()),
     };
     let target = kubelet.running(&scope, &namespace, &pod, &container)?;
-    let (response, pending) = match accept_exec(&mut request, options.streams) {
-        Ok(accepted) => accepted,
-        Err(error) => return Ok(error.into_response()),
-    };
-    let (console, shutdown) = (kubelet.console.clone(), kubelet.shutdown.clone());
-    tokio::spawn(shutdown.run_until_cancelled_owned(async move {
-        if let Ok(session) = pending.session().await {
-            console.attach(target, Terminal { session, streams: options.streams }).await;
-        }
-    }));
-    Ok(response)
+    let enter = move |console: &C, terminal| console.attach(target, terminal);
+    Ok(kubelet.open_terminal(&mut request, options.streams, enter))
 }
 
 pub(super) async fn port_forward<R: Runtime, C: Console>(
@@ -90,13 +74,40 @@ pub(super) async fn port_forward<R: Runtime, C: Console>(
         Ok(accepted) => accepted,
         Err(error) => return Ok(error.into_response()),
     };
-    let (console, shutdown) = (kubelet.console.clone(), kubelet.shutdown.clone());
-    tokio::spawn(shutdown.run_until_cancelled_owned(async move {
+    let console = kubelet.console.clone();
+    kubelet.carry_on(async move {
         if let Ok(session) = pending.session().await {
             forward(console, pod, session).await;
         }
-    }));
+    });
     Ok(response)
+}
+
+impl<R: Runtime, C: Console> Kubelet<R, C> {
+    /// Accepts the upgrade and lets the console enter once the client's streams are there.
+    fn open_terminal(
+        &self,
+        request: &mut Request,
+        streams: StreamSet,
+        enter: impl FnOnce(&C, Terminal) -> BoxFuture<'static, ()> + Send + 'static,
+    ) -> Response {
+        let (response, pending) = match accept_exec(request, streams) {
+            Ok(accepted) => accepted,
+            Err(error) => return error.into_response(),
+        };
+        let console = self.console.clone();
+        self.carry_on(async move {
+            if let Ok(session) = pending.session().await {
+                enter(&console, Terminal { session, streams }).await;
+            }
+        });
+        response
+    }
+
+    /// What goes on after the answer, until it ends or the kubelets stop.
+    fn carry_on(&self, work: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(self.shutdown.clone().run_until_cancelled_owned(work));
+    }
 }
 
 /// Joins every connection the client makes with its port; they are independent of each other.

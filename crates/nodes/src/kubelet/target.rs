@@ -65,6 +65,9 @@ impl<R: crate::runtime::Runtime, C> Kubelet<R, C> {
             Scope::All => true,
         };
         match table.pod_by_name(namespace, name).filter(visible) {
+            Some(entry) if table.nodes.get(&entry.pod.node).is_some_and(|node| node.failures.network) => {
+                Err(ConsoleError::Unreachable(format!("no route to node {}", entry.pod.node)))
+            }
             Some(entry) => pick(entry),
             None => Err(ConsoleError::NotFound(format!("pod \"{name}_{namespace}\" not found"))),
         }
@@ -78,6 +81,7 @@ impl IntoResponse for ConsoleError {
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Unreachable(_) => StatusCode::BAD_GATEWAY,
         };
         (status, [(CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{self}\n")).into_response()
     }

@@ -3,7 +3,7 @@
 //! Nothing is answered to strangers: without a client CA every request but `/healthz` is refused; with one, a caller
 //! shows a certificate of it or a bearer token, and the API server is asked whether that user may do this to nodes.
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -24,6 +24,9 @@ use super::{
     access::{Access, Caller},
 };
 use crate::{console::Console, runtime::Runtime};
+
+/// Who does not say hello by then holds a connection for nothing.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Where kubelets listen, and whom they trust.
 #[derive(Debug, Clone)]
@@ -131,9 +134,10 @@ impl<R: Runtime, C: Console> Kubelet<R, C> {
     }
 
     async fn greet(self, stream: TcpStream, acceptor: TlsAcceptor, access: Arc<Access>) {
-        let stream = match acceptor.accept(stream).await {
-            Ok(stream) => stream,
-            Err(error) => return tracing::debug!("a TLS handshake with the kubelets failed: {error}"),
+        let stream = match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return tracing::debug!("a TLS handshake with the kubelets failed: {error}"),
+            Err(_) => return tracing::debug!("a TLS handshake with the kubelets took too long"),
         };
         let certificates = stream.get_ref().1.peer_certificates();
         let caller = certificates.and_then(|chain| Caller::from_certificate(chain.first()?));

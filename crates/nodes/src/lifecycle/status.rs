@@ -123,7 +123,8 @@ fn shown_run(own: &ContainerLife) -> Option<u32> {
     }
 }
 
-fn is_backing_off(pod: &Pod, life: &Life, position: usize, now: Timestamp) -> bool {
+/// Whether the container ended and is waited with before it is started again.
+pub(crate) fn is_backing_off(pod: &Pod, life: &Life, position: usize, now: Timestamp) -> bool {
     let own = &life.containers[position];
     match &own.state {
         State::Exited(exit) => {

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Action, ContainerLife, End, Life, State, Step, Stop, Verdict, after, condition, earlier, phase};
+use super::{
+    Action, ContainerLife, End, Happening, Life, State, Step, Stop, Verdict, What, after, condition, earlier,
+    phase,
+};
 use crate::pod::{FailNow, Failing, Pod, Role};
 
 /// Decides and enters what is due at `now`. Stepping twice at the same time changes nothing the second time.
@@ -60,6 +63,7 @@ impl Stepper<'_> {
     fn condemn(&mut self, reason: &str, message: &str) {
         if self.life.verdict.is_none() {
             let verdict = Verdict { reason: reason.into(), message: message.into() };
+            self.step.news.push(verdict.happening());
             self.life.verdict = Some(Box::new(verdict));
             self.end_within(self.pod.template.grace);
         }
@@ -99,6 +103,10 @@ impl Stepper<'_> {
             State::Starting { .. } => container.state = State::Idle,
             State::Running { stop: Some(stop), .. } if stop.deadline <= deadline => return,
             State::Running { stop, .. } => {
+                if stop.is_none() {
+                    let what = What::Killing(container.unhealthy);
+                    self.step.news.push(Happening { container: Some(position), what });
+                }
                 let since = stop.map_or(self.now, |stop| stop.since);
                 *stop = Some(Stop { since, deadline });
                 container.ready = false;
@@ -134,7 +142,7 @@ impl Stepper<'_> {
 
     fn stop_unhealthy(&mut self) {
         for position in 0..self.life.containers.len() {
-            if self.life.containers[position].unhealthy {
+            if self.life.containers[position].unhealthy.is_some() {
                 self.stop(position, after(self.now, self.pod.template.grace));
             }
         }

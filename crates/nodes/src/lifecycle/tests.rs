@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{
-    Life,
+    ContainerLife, Happening, Life, Probe, Report, State, What,
     resume::{Survival, resume},
     status::{Host, render},
 };
@@ -28,6 +28,7 @@ struct Story {
     runtime: Simulation,
     now: Timestamp,
     removed: bool,
+    news: Vec<Happening>,
 }
 
 impl Story {
@@ -50,7 +51,7 @@ impl Story {
         };
         let life = Life::new(pod.template.containers.len(), at(0));
         let runtime = Simulation { start_delay: std::time::Duration::from_secs(1) };
-        Self { pod, life, runtime, now: at(0), removed: false }
+        Self { pod, life, runtime, now: at(0), removed: false, news: Vec::new() }
     }
 
     /// Lives until `seconds`, waking up whenever the machine asks for it.
@@ -59,6 +60,7 @@ impl Story {
         loop {
             let step = advance(&self.runtime, &self.pod, &mut self.life, self.now);
             self.removed |= step.remove;
+            self.news.extend(step.news);
             match step.wake {
                 Some(wake) if wake <= end => {
                     assert!(wake > self.now, "a wake-up in the past would spin");
@@ -70,7 +72,27 @@ impl Story {
         self.now = end;
         let step = advance(&self.runtime, &self.pod, &mut self.life, self.now);
         self.removed |= step.remove;
+        self.news.extend(step.news);
         self
+    }
+
+    /// What people have heard since the last time, container by name.
+    fn heard(&mut self) -> Vec<String> {
+        let news = std::mem::take(&mut self.news);
+        let name = |position: usize| &self.pod.template.containers[position].name;
+        news.iter()
+            .map(|happening| {
+                let whom = happening.container.map_or("pod", |position| name(position));
+                match &happening.what {
+                    What::Started => format!("{whom} started"),
+                    What::Refused { reason, .. } => format!("{whom} refused {reason}"),
+                    What::BackOff => format!("{whom} backs off"),
+                    What::Killing(_) => format!("{whom} is killed"),
+                    What::Ended { reason, .. } => format!("{whom} {reason}"),
+                    What::Noted { reason, .. } => format!("{whom} noted {reason}"),
+                }
+            })
+            .collect()
     }
 
     fn status(&self) -> Value {
@@ -417,6 +439,39 @@ fn processes_that_died_with_the_kubelet_are_started_again() {
         (last["exitCode"].as_i64(), last["reason"].as_str()),
         (Some(137), Some("ContainerStatusUnknown"))
     );
+}
+
+#[test]
+fn people_hear_of_every_turn_once() {
+    let mut story = Story::new(one("Always"), &[("crash-after", "1s")]);
+    assert_eq!(story.until(2).heard(), ["c started", "c started"], "the first restart does not wait");
+    assert_eq!(story.until(12).heard(), ["c backs off"]);
+    assert_eq!(story.until(14).heard(), ["c started", "c backs off"]);
+    let mut story = Story::new(init_and_sidecar("Always"), &[]);
+    assert_eq!(story.until(10).heard(), ["i started", "s started", "c started"]);
+    story.pod.deletion = Some(Deletion { grace: std::time::Duration::from_secs(30) });
+    assert_eq!(story.until(20).heard(), ["c is killed", "s is killed"]);
+    let mut story = Story::new(one("Always"), &[("run-time", "soon")]);
+    assert_eq!(story.until(0).heard(), ["c refused CreateContainerConfigError"]);
+    let mut spec = one("Always");
+    spec["activeDeadlineSeconds"] = json!(5);
+    let mut story = Story::new(spec, &[]);
+    assert_eq!(story.until(9).heard(), ["c started", "pod DeadlineExceeded", "c is killed"]);
+}
+
+#[test]
+fn a_container_on_its_way_out_does_not_become_ready() {
+    let since = at(0);
+    let stop = Some(super::Stop { since, deadline: at(30) });
+    let mut container =
+        ContainerLife { state: State::Running { since, stop }, up: true, ..ContainerLife::default() };
+    assert_eq!(container.report(Report::Ready(true)), None);
+    assert!(!container.ready);
+    container.state = State::Running { since, stop: None };
+    container.report(Report::Ready(true));
+    assert!(container.ready);
+    container.report(Report::Unhealthy(Probe::Liveness));
+    assert_eq!(container.unhealthy, Some(Probe::Liveness));
 }
 
 #[test]

@@ -2,7 +2,12 @@
 
 pub(super) mod prepare;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io::{self, Read, Seek},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -11,22 +16,22 @@ use maar_streams::TerminalSize;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
     process::Child,
-    sync::mpsc,
+    sync::{mpsc, watch},
 };
 
 use super::{
     exec::Entrance,
-    hooks,
+    hooks, limit,
     log::{self, Output, Splitter, Writer},
     probe,
     process::{self, Pipes, Started},
     runtime::{Control, Entry, Inner},
 };
-use crate::{lifecycle::Report, pod::Pod};
+use crate::{clock::Clock, lifecycle::Report, pod::Pod};
 use prepare::Prepared;
 
 /// How much a termination message may hold.
-const LONGEST_MESSAGE: usize = 4096;
+const LONGEST_MESSAGE: u64 = 4096;
 /// After its process has ended, a container's output is read this long: a process that left the sandbox's first one
 /// behind cannot hold a pipe open, but a slow disk can.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
@@ -77,12 +82,16 @@ pub(super) async fn run(inner: Arc<Inner>, pod: Arc<Pod>, position: usize, contr
     };
     let since = now();
     report(Report::Started { at: since });
-    let exit = supervise(&inner, &pod, position, &control, &prepared, started).await;
-    let (code, reason, message) = prepared.verdict(exit, now(), since);
+    let (code, too_much) = supervise(&inner, &pod, position, &control, &prepared, started).await;
+    let (code, reason, message) = if too_much {
+        (137, Some("OOMKilled"), prepared.message(137))
+    } else {
+        prepared.verdict(code, now(), since)
+    };
     report(Report::Exited { at: now(), code, reason, message });
 }
 
-/// Keeps the process company until it ends; returns its exit code.
+/// Keeps the process company until it ends; returns its exit code, and whether it was killed for using too much memory.
 async fn supervise(
     inner: &Arc<Inner>,
     pod: &Arc<Pod>,
@@ -90,23 +99,30 @@ async fn supervise(
     control: &Arc<Control>,
     prepared: &Prepared,
     started: Started,
-) -> i32 {
+) -> (i32, bool) {
     let Started { mut child, pipes } = started;
     let number = child.id().unwrap_or(0);
     control.sandbox.send_replace(Some(number));
     let entrance =
         Entrance::new(inner.clone(), number, prepared.variables.clone(), prepared.working_dir.clone());
     let mut output = connect(pipes, control, &prepared.log);
+    let tell = |report| inner.report(&pod.uid, position, report);
     let company = async {
         // Not ready before its hook has run, as Kubernetes has it.
-        hooks::after_start(&entrance, &prepared.container, number).await;
-        probe::watch(inner, pod, position, &prepared.container, &entrance).await;
+        hooks::after_start(&entrance, &prepared.container, number, tell).await;
+        Box::pin(probe::watch(inner, pod, position, &prepared.container, &entrance)).await;
         std::future::pending::<()>().await;
     };
+    let mut too_much = false;
     let status = tokio::select! {
         status = child.wait() => status,
         () = company => child.wait().await,
-        () = end_when_asked(inner, control, &entrance, prepared, number) => child.wait().await,
+        () = limit::exceeded(&prepared.container, number) => {
+            too_much = true;
+            process::kill_sandbox(number);
+            child.wait().await
+        }
+        () = end_when_asked(inner, control, &entrance, prepared, number, tell) => child.wait().await,
         () = inner.shutdown.cancelled() => {
             process::kill_sandbox(number);
             wait_or_kill(&mut child).await
@@ -116,7 +132,7 @@ async fn supervise(
     let drained = async { while output.join_next().await.is_some() {} };
     // Whatever is not read by then is lost with the pipes.
     let _ = tokio::time::timeout(LAST_OUTPUT, drained).await;
-    status.map_or(255, process::exit_code)
+    (status.map_or(255, process::exit_code), too_much)
 }
 
 async fn wait_or_kill(child: &mut Child) -> io::Result<std::process::ExitStatus> {
@@ -135,28 +151,33 @@ async fn end_when_asked(
     entrance: &Entrance,
     prepared: &Prepared,
     number: u32,
+    tell: impl Fn(Report),
 ) {
     let mut wishes = control.stop.subscribe();
-    let Ok(deadline) = wishes.wait_for(Option::is_some).await.map(|wish| wish.unwrap_or(Timestamp::MIN))
-    else {
+    if wishes.wait_for(Option::is_some).await.is_err() {
         return std::future::pending().await;
-    };
+    }
     let clock = &inner.options.clock;
     tokio::select! {
-        () = hooks::before_stop(entrance, &prepared.container) => {}
-        () = clock.sleep_until(Some(deadline)) => {}
+        () = hooks::before_stop(entrance, &prepared.container, tell) => {}
+        () = time_is_up(clock, &mut wishes) => {}
     }
     if let Some(first) = process::inner(number) {
         process::signal(first, prepared.stop_signal);
     }
+    time_is_up(clock, &mut wishes).await;
+    process::kill_sandbox(number);
+}
+
+/// Waits for the deadline, which may be moved closer meanwhile.
+async fn time_is_up(clock: &Clock, wishes: &mut watch::Receiver<Option<Timestamp>>) {
     loop {
         let deadline = wishes.borrow_and_update().unwrap_or(Timestamp::MIN);
         tokio::select! {
-            () = clock.sleep_until(Some(deadline)) => break,
-            changed = wishes.changed() => if changed.is_err() { break },
+            () = clock.sleep_until(Some(deadline)) => return,
+            changed = wishes.changed() => if changed.is_err() { return },
         }
     }
-    process::kill_sandbox(number);
 }
 
 /// Sends what the process writes to its log and to attached clients, and what they type to the process.
@@ -263,8 +284,8 @@ impl Prepared {
     }
 
     fn message(&self, code: i32) -> Option<String> {
-        let bytes = std::fs::read(&self.message_file).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_MESSAGE)]).into_owned();
+        let bytes = end_of(&self.message_file).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         let fall_back = policy(&self.container) == "FallbackToLogsOnError" && code != 0;
         let text = if text.is_empty() && fall_back { log::tail(&self.log_file) } else { text };
         (!text.is_empty()).then_some(text)
@@ -275,6 +296,16 @@ impl Prepared {
         let line = text.lines().find(|line| line.starts_with("bwrap: "))?;
         Some(line.trim_start_matches("bwrap: ").to_owned())
     }
+}
+
+/// The last words of a file that may be of any size.
+fn end_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = std::fs::File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(LONGEST_MESSAGE);
+    file.seek(io::SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST_MESSAGE).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn policy(container: &Container) -> &str {

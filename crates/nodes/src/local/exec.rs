@@ -15,6 +15,9 @@ use super::{
 };
 use crate::{console::Terminal, environment::Variables};
 
+/// How much of what a probe or hook prints is kept.
+const MOST_SAID: usize = 10 << 10;
+
 /// What an exec inside a hook or probe said.
 #[derive(Debug)]
 pub(super) struct Said {
@@ -122,8 +125,7 @@ impl Entrance {
             return Err(io::Error::other("a probe was given a terminal"));
         };
         let work = async {
-            let (mut out, mut err) = (Vec::new(), Vec::new());
-            let _ = tokio::join!(stdout.read_to_end(&mut out), stderr.read_to_end(&mut err));
+            let (mut out, err) = tokio::join!(hear(&mut stdout), hear(&mut stderr));
             out.extend(err);
             child.wait().await.map(|status| (process::exit_code(status), out))
         };
@@ -135,6 +137,17 @@ impl Entrance {
         let (code, bytes) = outcome?;
         Ok(Said { code, text: String::from_utf8_lossy(&bytes).trim().to_owned() })
     }
+}
+
+/// The beginning of what a process says; the rest is read and dropped, so that the process does not block.
+async fn hear(from: &mut (impl AsyncRead + Unpin)) -> Vec<u8> {
+    let (mut said, mut buffer) = (Vec::new(), vec![0; 4096]);
+    while let Ok(count) = from.read(&mut buffer).await
+        && count > 0
+    {
+        said.extend_from_slice(&buffer[..count.min(MOST_SAID - said.len())]);
+    }
+    said
 }
 
 /// Connects a process with a session; the returned future is done when the process has said everything.

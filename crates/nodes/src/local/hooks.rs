@@ -5,32 +5,36 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Container, LifecycleHandler};
 
 use super::{exec::Entrance, probe, process};
+use crate::lifecycle::Report;
 
 /// A hook may take long; the deadline of the container ends it.
 const PATIENCE: Duration = Duration::from_hours(1);
 
 /// Runs the hook of a container that has started; if it fails the container is killed, as Kubernetes does.
-pub(super) async fn after_start(entrance: &Entrance, container: &Container, sandbox: u32) {
+pub(super) async fn after_start(
+    entrance: &Entrance,
+    container: &Container,
+    sandbox: u32,
+    tell: impl Fn(Report),
+) {
     let Some(handler) = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.post_start.as_ref())
     else {
         return;
     };
     if let Err(error) = handle(entrance, container, handler).await {
-        tracing::warn!(
-            container.name = container.name,
-            "the postStart hook failed, the container is killed: {error}"
-        );
+        let message = format!("PostStartHook failed: {error}");
+        tell(Report::Note { reason: "FailedPostStartHook", message });
         process::kill_sandbox(sandbox);
     }
 }
 
 /// Runs the hook of a container that is about to be stopped; whatever it does, the container is stopped.
-pub(super) async fn before_stop(entrance: &Entrance, container: &Container) {
+pub(super) async fn before_stop(entrance: &Entrance, container: &Container, tell: impl Fn(Report)) {
     let Some(handler) = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.pre_stop.as_ref()) else {
         return;
     };
     if let Err(error) = handle(entrance, container, handler).await {
-        tracing::warn!(container.name = container.name, "the preStop hook failed: {error}");
+        tell(Report::Note { reason: "FailedPreStopHook", message: format!("PreStopHook failed: {error}") });
     }
 }
 

@@ -103,9 +103,9 @@ impl Splitter {
         Ok(())
     }
 
-    /// Hands out what is left at the end.
+    /// Hands out what is left at the end: a line that was never ended.
     pub(super) fn finish(self, mut line: impl FnMut(&[u8], bool) -> io::Result<()>) -> io::Result<()> {
-        if self.0.is_empty() { Ok(()) } else { line(&self.0, true) }
+        if self.0.is_empty() { Ok(()) } else { line(&self.0, false) }
     }
 }
 
@@ -351,6 +351,6 @@ mod tests {
         splitter.push(b"d\n\n", &mut keep).unwrap();
         splitter.push(&vec![b'x'; LONGEST_LINE + 3], &mut keep).unwrap();
         splitter.finish(&mut keep).unwrap();
-        assert_eq!(lines, [(1, true), (3, true), (0, true), (LONGEST_LINE, false), (3, true)]);
+        assert_eq!(lines, [(1, true), (3, true), (0, true), (LONGEST_LINE, false), (3, false)]);
     }
 }

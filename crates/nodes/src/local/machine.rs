@@ -2,7 +2,7 @@
 
 use maar_api::{Quantity, ResourceList};
 
-use super::{LOCAL_LABEL, LocalOptions, sandbox::Sandbox};
+use super::{LIMITS_ANNOTATION, LOCAL_LABEL, LocalOptions, sandbox::Sandbox};
 use crate::{
     fleet::NodeInfo,
     profile::{Pool, Taint, TaintEffect},
@@ -10,6 +10,8 @@ use crate::{
 
 /// Pods a machine of any size should manage.
 const PODS: i64 = 110;
+/// What people should know who set limits.
+const LIMITS: &str = "memory is looked at once a second, cpu is not limited";
 
 /// The local node as a pool of one.
 pub(super) fn pool(options: &LocalOptions) -> Pool {
@@ -20,7 +22,7 @@ pub(super) fn pool(options: &LocalOptions) -> Pool {
         count: 1,
         name_prefix: options.name.clone(),
         labels: [(LOCAL_LABEL.to_owned(), "true".to_owned())].into(),
-        annotations: std::collections::BTreeMap::new(),
+        annotations: [(LIMITS_ANNOTATION.to_owned(), LIMITS.to_owned())].into(),
         taints: if options.tainted { vec![taint] } else { Vec::new() },
         allocatable: capacity.clone(),
         capacity,

@@ -60,6 +60,32 @@ fn sub_path(wanted: &VolumeMount, variables: &Variables) -> Result<Option<PathBu
     Err(Problem::config(format!("volume mount {:?}: subPath {text:?} leads out of the volume", wanted.name)))
 }
 
+/// A `subPath` that does not exist is made, as kubelets do. What a container wrote into its volume must not lead to a
+/// place outside: a link in there would be followed here, where it means something else.
+pub(super) fn make_sources(mounts: &[Mount], volumes: &[Ready]) -> Result<(), Problem> {
+    for mount in mounts {
+        let failed = |error: std::io::Error| Problem::create(format!("{}: {error}", mount.target));
+        let Some(volume) = volumes
+            .iter()
+            .filter(|volume| mount.source.starts_with(&volume.path) && mount.source != volume.path)
+            .max_by_key(|volume| volume.path.components().count())
+        else {
+            continue;
+        };
+        let root = volume.path.canonicalize().map_err(failed)?;
+        let existing = mount.source.ancestors().find(|path| path.symlink_metadata().is_ok());
+        let real = existing.unwrap_or(&root).canonicalize().map_err(failed)?;
+        if !real.starts_with(&root) {
+            let message = format!("volume mount {:?}: subPath leads out of the volume", mount.target);
+            return Err(Problem::config(message));
+        }
+        if !mount.source.exists() {
+            std::fs::create_dir_all(&mount.source).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -89,6 +115,30 @@ mod tests {
             Mount { source: "/s/config".into(), target: "/a/b".into(), read_only: true },
         ];
         assert_eq!(got, want);
+    }
+
+    #[test]
+    fn a_link_in_a_volume_does_not_lead_a_sub_path_out_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data).unwrap();
+        std::fs::create_dir(folder.path().join("secret")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("secret"), data.join("out")).unwrap();
+        std::os::unix::fs::symlink("/no/such/place", data.join("dangling")).unwrap();
+        std::os::unix::fs::symlink("own", data.join("inner")).unwrap();
+        std::fs::create_dir(data.join("own")).unwrap();
+        let volumes = [Ready { name: "data".into(), path: data.clone(), read_only: false }];
+        let make = |path: &str| {
+            let mount = Mount { source: data.join(path), target: "/a".into(), read_only: false };
+            make_sources(&[mount], &volumes)
+        };
+        for good in ["own", "inner", "new/er"] {
+            assert_eq!(make(good), Ok(()), "{good}");
+        }
+        for bad in ["out", "out/deeper", "dangling", "dangling/x"] {
+            assert!(make(bad).is_err(), "{bad}");
+        }
+        assert!(data.join("new/er").is_dir() && !folder.path().join("secret/deeper").exists());
     }
 
     #[test]

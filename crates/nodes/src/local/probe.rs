@@ -1,6 +1,8 @@
 //! Startup, readiness and liveness probes.
 
+mod grpc;
 mod network;
+mod tls;
 
 use std::{sync::Arc, time::Duration};
 
@@ -72,23 +74,23 @@ pub(super) async fn watch(
     entrance: &Entrance,
 ) {
     let report = |report| inner.report(&pod.uid, position, report);
-    let prober = Prober { container, entrance };
+    let prober = Prober { container, entrance, report: &report };
     if let Some(probe) = &container.startup_probe
         && !prober.until_decided(probe).await
     {
-        return report(Report::Unhealthy);
+        return report(Report::Unhealthy(crate::lifecycle::Probe::Startup));
     }
     report(Report::Up);
     let readiness = async {
         let Some(probe) = &container.readiness_probe else { return report(Report::Ready(true)) };
-        prober.follow(probe, |ready| report(Report::Ready(ready))).await;
+        prober.follow("Readiness", probe, |ready| report(Report::Ready(ready))).await;
     };
     let liveness = async {
         let Some(probe) = &container.liveness_probe else { return };
         prober
-            .follow(probe, |alive| {
+            .follow("Liveness", probe, |alive| {
                 if !alive {
-                    report(Report::Unhealthy);
+                    report(Report::Unhealthy(crate::lifecycle::Probe::Liveness));
                 }
             })
             .await;
@@ -96,19 +98,20 @@ pub(super) async fn watch(
     tokio::join!(readiness, liveness);
 }
 
-struct Prober<'a> {
+struct Prober<'a, F> {
     container: &'a Container,
     entrance: &'a Entrance,
+    report: &'a F,
 }
 
-impl Prober<'_> {
+impl<F: Fn(Report)> Prober<'_, F> {
     /// Probes until there is an opinion.
     async fn until_decided(&self, probe: &Probe) -> bool {
         let rhythm = Rhythm::of(probe);
         let mut opinion = Opinion::new(rhythm);
         tokio::time::sleep(rhythm.delay).await;
         loop {
-            if let Some(decided) = opinion.hear(self.once(probe, rhythm.patience).await) {
+            if let Some(decided) = opinion.hear(self.once("Startup", probe, rhythm.patience).await) {
                 return decided;
             }
             tokio::time::sleep(rhythm.period).await;
@@ -116,13 +119,13 @@ impl Prober<'_> {
     }
 
     /// Probes for ever and tells every change of opinion.
-    async fn follow(&self, probe: &Probe, mut tell: impl FnMut(bool)) {
+    async fn follow(&self, kind: &str, probe: &Probe, mut tell: impl FnMut(bool)) {
         let rhythm = Rhythm::of(probe);
         let mut opinion = Opinion::new(rhythm);
         let mut told = None;
         tokio::time::sleep(rhythm.delay).await;
         loop {
-            let heard = opinion.hear(self.once(probe, rhythm.patience).await);
+            let heard = opinion.hear(self.once(kind, probe, rhythm.patience).await);
             if heard.is_some() && heard != told {
                 told = heard;
                 heard.map(&mut tell);
@@ -131,23 +134,26 @@ impl Prober<'_> {
         }
     }
 
-    async fn once(&self, probe: &Probe, patience: Duration) -> bool {
+    async fn once(&self, kind: &str, probe: &Probe, patience: Duration) -> bool {
         let outcome = if let Some(exec) = &probe.exec {
             let said = self.entrance.ask(exec.command.as_deref().unwrap_or_default(), patience).await;
             match said {
                 Ok(said) if said.code == 0 => Ok(()),
-                Ok(said) => Err(format!("exit code {}: {}", said.code, said.text)),
+                Ok(said) => Err(said.text),
                 Err(error) => Err(error.to_string()),
             }
         } else if let Some(http) = &probe.http_get {
             network::http_get(self.container, http, patience).await
         } else if let Some(tcp) = &probe.tcp_socket {
             network::tcp(self.container, tcp, patience).await
+        } else if let Some(action) = &probe.grpc {
+            grpc::check(action, patience).await
         } else {
-            Err("the local node probes by exec, httpGet and tcpSocket only".to_owned())
+            Err("it names no way to probe".to_owned())
         };
-        if let Err(error) = &outcome {
-            tracing::debug!(container.name = self.container.name, "a probe failed: {error}");
+        if let Err(output) = &outcome {
+            let message = format!("{kind} probe failed: {output}");
+            (self.report)(Report::Note { reason: "Unhealthy", message });
         }
         outcome.is_ok()
     }

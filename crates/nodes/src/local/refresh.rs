@@ -1,10 +1,12 @@
-//! Keeping volumes that show ConfigMaps, Secrets, the Pod itself and tokens up to date while containers run.
+//! Keeping volumes that show ConfigMaps, Secrets, the Pod itself and tokens up to date while containers run, and
+//! removing volumes that were deleted.
 
 use std::{sync::Arc, time::Duration};
 
 use super::{
     container::prepare,
     runtime::{Inner, LocalRuntime},
+    volume::reclaim,
 };
 use crate::{pod::Pod, pods::SharedTable};
 
@@ -26,7 +28,10 @@ pub(super) async fn run(inner: Arc<Inner>, table: SharedTable<LocalRuntime>) {
             }
         }
     };
-    inner.shutdown.run_until_cancelled(forever).await;
+    let kept = inner.kept_volumes();
+    let reclaiming = reclaim::follow(inner.client.clone(), &kept);
+    let both = Box::pin(async { tokio::join!(forever, reclaiming) });
+    inner.shutdown.run_until_cancelled(both).await;
 }
 
 fn running(table: &SharedTable<LocalRuntime>) -> Vec<Pod> {

@@ -16,6 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     LocalOptions,
     container::{self, Chunk},
+    erase,
     sandbox::Sandbox,
     spawner::Spawner,
 };
@@ -143,6 +144,11 @@ impl Inner {
         pod_folder(&self.options.state, uid)
     }
 
+    /// Where volumes are kept that are this node's own.
+    pub(super) fn kept_volumes(&self) -> PathBuf {
+        self.options.state.join("volumes")
+    }
+
     /// Enters what happened to a container and wakes the kubelet.
     pub(super) fn report(&self, uid: &Arc<str>, position: usize, report: Report) {
         self.reports.lock().entry(uid.clone()).or_default().push((position, report));
@@ -207,15 +213,8 @@ impl Runtime for LocalRuntime {
                 control.stop_by(Timestamp::MIN);
                 control.done.cancelled().await;
             }
-            match tokio::fs::remove_dir_all(&folder).await {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    tracing::warn!(
-                        "the files of a pod in {} could not be removed: {error}",
-                        folder.display()
-                    );
-                }
-                _ => {}
-            }
+            // A container may have written a great deal; nobody waits for this.
+            let _ = tokio::task::spawn_blocking(move || erase::folder(&folder)).await;
         });
     }
 
@@ -226,15 +225,13 @@ impl Runtime for LocalRuntime {
             let name = folder.file_name().to_string_lossy().into_owned();
             !is_known(&name) && !known.contains(&name)
         });
-        for folder in stale {
-            // Left over from before a restart; nothing runs in it.
-            if let Err(error) = std::fs::remove_dir_all(folder.path()) {
-                tracing::warn!(
-                    "left-over files in {} could not be removed: {error}",
-                    folder.path().display()
-                );
+        // Left over from before a restart; nothing runs in them.
+        let stale: Vec<PathBuf> = stale.map(|folder| folder.path()).collect();
+        self.0.tasks.spawn_blocking(move || {
+            for folder in stale {
+                erase::folder(&folder);
             }
-        }
+        });
     }
 
     fn poked(&self) -> Vec<Arc<str>> {

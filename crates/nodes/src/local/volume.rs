@@ -1,16 +1,23 @@
 //! The volumes of a Pod as directories of this machine.
 
-mod claim;
+pub(super) mod claim;
 mod files;
+mod host;
+pub(super) mod reclaim;
 mod token;
 
 use std::{collections::BTreeSet, io, os::unix::fs::PermissionsExt, path::Path};
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, Volume, VolumeProjection};
 use kube::Client;
 
 use super::{mount::Ready, plan::Problem};
-use crate::environment::{Facts, SourceError, Sources};
+use crate::{
+    environment::{Facts, SourceError, Sources},
+    lifecycle::FAILED_MOUNT,
+};
+use claim::Places;
 use files::{Entry, Selection};
 
 /// What filling volumes needs.
@@ -22,8 +29,9 @@ pub(super) struct Filling<'a> {
     pub(super) sources: &'a Sources,
     /// Where the Pod's own volumes are.
     pub(super) folder: &'a Path,
-    /// Where persistent volumes may be.
-    pub(super) roots: &'a [std::path::PathBuf],
+    /// Where volumes of this machine may be.
+    pub(super) places: Places<'a>,
+    pub(super) now: Timestamp,
 }
 
 /// Names of the ConfigMaps and of the Secrets that volumes show.
@@ -48,8 +56,11 @@ impl Filling<'_> {
         for volume in self.pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten()) {
             let made = self.one(volume).await;
             ready.push(made.map_err(|problem| Problem {
-                message: format!("volume {:?}: {}", volume.name, problem.message),
-                ..problem
+                reason: FAILED_MOUNT,
+                message: format!(
+                    "MountVolume.SetUp failed for volume {:?} : {}",
+                    volume.name, problem.message
+                ),
             })?);
         }
         Ok(ready)
@@ -59,8 +70,16 @@ impl Filling<'_> {
         let path = self.folder.join(&volume.name);
         let name = volume.name.clone();
         if let Some(claim) = &volume.persistent_volume_claim {
-            let path = claim::folder(self.client, self.namespace, &claim.claim_name, self.roots).await?;
+            let path = claim::folder(self.client, self.namespace, &claim.claim_name, self.places).await?;
             return Ok(Ready { name, path, read_only: claim.read_only == Some(true) });
+        }
+        if volume.ephemeral.is_some() {
+            let claim = format!("{}-{name}", self.pod.metadata.name.as_deref().unwrap_or_default());
+            let path = claim::folder(self.client, self.namespace, &claim, self.places).await?;
+            return Ok(Ready { name, path, read_only: false });
+        }
+        if let Some(source) = &volume.host_path {
+            return Ok(Ready { name, path: host::path(source, self.places.roots)?, read_only: false });
         }
         std::fs::create_dir_all(&path).map_err(|error| failed(&error))?;
         if volume.empty_dir.is_some() {
@@ -92,7 +111,7 @@ impl Filling<'_> {
         let Some(projected) = &volume.projected else {
             return Err(Problem::config(
                 "this kind of volume is not offered by the local node; it has emptyDir, configMap, secret, \
-                 downwardAPI, projected and persistentVolumeClaim",
+                 downwardAPI, projected, persistentVolumeClaim, ephemeral and allowed hostPath",
             ));
         };
         let mut entries = Vec::new();
@@ -120,10 +139,11 @@ impl Filling<'_> {
             return files::downward(self.pod, source.items.as_deref().unwrap_or_default(), mode, self.facts);
         }
         if let Some(source) = &projection.service_account_token {
-            if token::is_fresh(&self.folder.join(&volume.name).join(&source.path)) {
-                return Ok(Vec::new());
-            }
-            let token = token::request(self.client, self.pod, self.namespace, source).await?;
+            let held = std::fs::read_to_string(self.folder.join(&volume.name).join(&source.path));
+            let token = match held {
+                Ok(token) if token::is_fresh(&token, self.now) => token,
+                _ => token::request(self.client, self.pod, self.namespace, source).await?,
+            };
             return Ok(vec![Entry::new(&source.path, token.into_bytes(), mode)]);
         }
         Err(Problem::config("this kind of projected source is not offered by the local node"))

@@ -54,8 +54,9 @@ fn require(holds: bool, field: &str, value: &str, allowed: &str) -> Result<()> {
 pub(super) fn profile(raw: raw::Profile) -> Result<Profile> {
     let heartbeat = raw.heartbeat.map(|text| time("heartbeat", &text)).transpose()?;
     if let Some(interval) = heartbeat {
-        let sensible = (Duration::from_secs(1)..=Duration::from_mins(1)).contains(&interval);
-        require(sensible, "heartbeat", &format!("{interval:?}"), "between 1s and 60s")?;
+        // Nodes are given up after forty or fifty seconds of silence.
+        let sensible = (Duration::from_secs(1)..=Duration::from_secs(30)).contains(&interval);
+        require(sensible, "heartbeat", &format!("{interval:?}"), "between 1s and 30s")?;
     }
     let start_delay = raw.start_delay.map(|text| time("startDelay", &text)).transpose()?;
     let pools: Vec<Pool> = raw.pools.into_iter().enumerate().map(pool).collect::<Result<_>>()?;
@@ -64,6 +65,7 @@ pub(super) fn profile(raw: raw::Profile) -> Result<Profile> {
         name: raw.name.unwrap_or_else(|| "unnamed".into()),
         heartbeat,
         start_delay: start_delay.unwrap_or(Duration::from_secs(1)),
+        events: raw.events,
         pools,
     })
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{Power, Taint, Vendor};
+use crate::events::EventPolicy;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -15,6 +16,8 @@ pub(super) struct Profile {
     pub(super) heartbeat: Option<Scalar>,
     #[serde(default)]
     pub(super) start_delay: Option<Scalar>,
+    #[serde(default)]
+    pub(super) events: Option<EventPolicy>,
     pub(super) pools: Vec<Pool>,
 }
 

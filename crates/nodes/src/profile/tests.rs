@@ -69,7 +69,8 @@ fn errors_name_the_field_and_what_it_allows() {
         (with("  - {name: a, count: 1, cpu: 1, memory: 1Gi, namePrefix: b-}\n"), "pools[1].name"),
         (with("  - {name: b, count: 1, cpu: 1, memory: 1Gi, namePrefix: a-1}\n"), "pools[1].namePrefix"),
         (format!("heartbeat: soon\n{}", with("")), "heartbeat: \"soon\""),
-        (format!("heartbeat: 5m\n{}", with("")), "between 1s and 60s"),
+        (format!("events: some\n{}", with("")), "events"),
+        (format!("heartbeat: 5m\n{}", with("")), "between 1s and 30s"),
         ("pools: [{name: a}]".into(), "count"),
         ("[]".into(), "cannot be read"),
     ];

@@ -127,7 +127,7 @@ impl NodeEntry {
         if self.shared_network {
             life.ip = Some(self.address);
         } else if !pod.template.host_network {
-            life.ip = self.addresses.take(life.ip);
+            life.ip = Some(self.addresses.take(life.ip));
         }
     }
 
@@ -163,14 +163,18 @@ struct Addresses {
 
 impl Addresses {
     /// The address `wished` for if it is ours, else a free one. A node with more Pods than addresses shares the last.
-    fn take(&mut self, wished: Option<IpAddr>) -> Option<IpAddr> {
+    fn take(&mut self, wished: Option<IpAddr>) -> IpAddr {
         let number = match wished {
-            Some(wished) => self.number(wished)?,
+            Some(wished) => match self.number(wished) {
+                Some(number) => number,
+                // From before the node had this network: what is shown stays as it is.
+                None => return wished,
+            },
             None => (1..255).find(|&number| !self.is_taken(number)).unwrap_or(254),
         };
         self.taken[usize::from(number / 64)] |= 1 << (number % 64);
         let [a, b, c, _] = self.network.octets();
-        Some(Ipv4Addr::new(a, b, c, number).into())
+        Ipv4Addr::new(a, b, c, number).into()
     }
 
     fn is_taken(&self, number: u8) -> bool {

@@ -18,7 +18,8 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 fn table() -> Table<Simulation> {
-    let mut table = Table::new(Arc::new(Simulation { start_delay: Duration::from_secs(1) }));
+    let (events, _) = Recorder::new(crate::events::EventPolicy::All);
+    let mut table = Table::new(Arc::new(Simulation { start_delay: Duration::from_secs(1) }), events);
     let offered = [("cpu", "4"), ("memory", "8Gi"), ("pods", "110"), ("nvidia.com/gpu", "4")];
     let offered: ResourceList =
         offered.iter().map(|(name, text)| (*name, Quantity::parse(text).unwrap())).collect();

@@ -115,7 +115,8 @@ impl ServerCertVerifier for AnyServer {
 async fn start(client_ca: Option<String>, shutdown: &CancellationToken) -> SocketAddr {
     let (client, clock) = (api_server(), Clock::tokio(jiff::Timestamp::UNIX_EPOCH));
     let runtime = Arc::new(Simulation { start_delay: std::time::Duration::ZERO });
-    let table = Arc::new(parking_lot::Mutex::new(Table::new(runtime)));
+    let (events, _) = crate::events::Recorder::new(crate::EventPolicy::None);
+    let table = Arc::new(parking_lot::Mutex::new(Table::new(runtime, events)));
     let console =
         SimulatedConsole { client: client.clone(), clock: clock.clone(), table: table.clone(), seed: 0 };
     let access = Access::new(client.clone(), clock.clone(), client_ca.is_some());

@@ -20,7 +20,7 @@ use crate::{
         process::{self, Invocation},
         runtime::{Inner, log_path},
         sandbox::Layout,
-        volume::{self, Filling},
+        volume::{self, Filling, claim::Places},
     },
     pod::Pod,
 };
@@ -69,7 +69,7 @@ pub(in crate::local) async fn prepare(
     let mut mounts = mount::mounts(&container, &volumes, &variables)?;
     let place = Place::make(&folder, name, run, &hostname, inner.options.address)
         .map_err(|error| Problem::create(error.to_string()))?;
-    make_sources(&mounts).map_err(|error| Problem::create(error.to_string()))?;
+    mount::make_sources(&mounts, &volumes)?;
     mounts.extend(place.mounts(&container));
     let layout = Layout {
         root: Some(&place.root),
@@ -142,7 +142,8 @@ async fn fill(
         facts,
         sources,
         folder: &inner.folder(&pod.uid).join("volumes"),
-        roots: &inner.options.volume_roots,
+        places: Places { roots: &inner.options.volume_roots, kept: &inner.kept_volumes() },
+        now: inner.options.clock.now(),
     };
     filling.all().await
 }
@@ -172,14 +173,6 @@ fn base_variables(inner: &Inner, hostname: &str) -> Variables {
         }
     }
     variables
-}
-
-/// A `subPath` that does not exist is made, as kubelets do.
-fn make_sources(mounts: &[Mount]) -> io::Result<()> {
-    for mount in mounts.iter().filter(|mount| !mount.source.exists()) {
-        std::fs::create_dir_all(&mount.source)?;
-    }
-    Ok(())
 }
 
 /// The folders and files of one run.

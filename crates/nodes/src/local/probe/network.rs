@@ -8,7 +8,12 @@ use k8s_openapi::{
     api::core::v1::{Container, HTTPGetAction, TCPSocketAction},
     apimachinery::pkg::util::intstr::IntOrString,
 };
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
+
+use super::tls;
 
 /// Asks for a page; 200 to 399 is well.
 pub(in crate::local) async fn http_get(
@@ -16,9 +21,6 @@ pub(in crate::local) async fn http_get(
     action: &HTTPGetAction,
     patience: Duration,
 ) -> Result<(), String> {
-    if action.scheme.as_deref().is_some_and(|scheme| scheme != "HTTP") {
-        return Err("the local node probes over plain HTTP only".to_owned());
-    }
     let port = port(container, &action.port)?;
     let host = action.host.as_deref().filter(|host| !host.is_empty()).unwrap_or("127.0.0.1");
     let path = action.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("/");
@@ -31,21 +33,31 @@ pub(in crate::local) async fn http_get(
     let request = request.body(Empty::<bytes::Bytes>::new()).map_err(|error| error.to_string())?;
     let exchange = async {
         let stream = TcpStream::connect((host, port)).await.map_err(|error| error.to_string())?;
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| error.to_string())?;
-        let driving = tokio::spawn(connection);
-        let response = sender.send_request(request).await.map_err(|error| error.to_string());
-        driving.abort();
-        response
+        match action.scheme.as_deref() {
+            Some("HTTPS") => ask(tls::connect(host, stream).await?, request).await,
+            _ => ask(stream, request).await,
+        }
     };
-    let response = tokio::time::timeout(patience, exchange).await;
-    let status = response.map_err(|_| format!("no answer within {patience:?}"))??.status();
-    if (200..400).contains(&status.as_u16()) {
+    let status = tokio::time::timeout(patience, exchange).await;
+    let status = status.map_err(|_| format!("no answer within {patience:?}"))??.as_u16();
+    if (200..400).contains(&status) {
         Ok(())
     } else {
         Err(format!("HTTP probe failed with statuscode: {status}"))
     }
+}
+
+async fn ask(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    request: http::Request<Empty<bytes::Bytes>>,
+) -> Result<http::StatusCode, String> {
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| error.to_string())?;
+    let driving = tokio::spawn(connection);
+    let response = sender.send_request(request).await.map_err(|error| error.to_string());
+    driving.abort();
+    response.map(|response| response.status())
 }
 
 /// Opens a connection and closes it.
@@ -113,6 +125,34 @@ mod tests {
         assert!(http_get(&ill, &action, patience).await.unwrap_err().contains("503"));
         let tcp_action: TCPSocketAction = serde_json::from_value(json!({ "port": "web" })).unwrap();
         assert_eq!(tcp(&ill, &tcp_action, patience).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn https_is_asked_whoever_signed_the_certificate() {
+        let made = rcgen::generate_simple_self_signed(vec!["example.com".to_owned()]).unwrap();
+        let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+        let acceptor = tokio_rustls::TlsAcceptor::from(std::sync::Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let secure = container(listener.local_addr().unwrap().port());
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut stream = acceptor.accept(stream).await.unwrap();
+            let mut buffer = [0; 1024];
+            let _ = stream.read(&mut buffer).await;
+            let _ = stream.write_all(b"HTTP/1.1 204 Fine\r\n\r\n").await;
+        });
+        let action = json!({ "port": "web", "scheme": "HTTPS" });
+        let action: HTTPGetAction = serde_json::from_value(action).unwrap();
+        assert_eq!(http_get(&secure, &action, Duration::from_secs(5)).await, Ok(()));
+        let plain = container(server("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await);
+        assert!(http_get(&plain, &action, Duration::from_secs(5)).await.is_err());
     }
 
     #[tokio::test]

@@ -2,17 +2,33 @@
 
 use std::path::{Path, PathBuf};
 
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use kube::{Api, Client};
 
+use super::{host, reclaim};
 use crate::local::plan::Problem;
 
-/// The directory behind a claim; it must be under one of `roots`.
+/// Who made a volume says so here.
+const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
+/// The embedded cluster's own maker of directories. It names a place that need not exist on this machine, so the node
+/// keeps those volumes with its own files.
+const DIRECTORIES: &str = "maar.io/directory";
+
+/// Where directories may be.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::local) struct Places<'a> {
+    /// Directories of this machine that volumes may use.
+    pub(in crate::local) roots: &'a [PathBuf],
+    /// Where the node keeps volumes itself.
+    pub(in crate::local) kept: &'a Path,
+}
+
+/// The directory behind a claim.
 pub(super) async fn folder(
     client: &Client,
     namespace: &str,
     claim: &str,
-    roots: &[PathBuf],
+    places: Places<'_>,
 ) -> Result<PathBuf, Problem> {
     let failed = |error: kube::Error| Problem::create(error.to_string());
     let claims = Api::<PersistentVolumeClaim>::namespaced(client.clone(), namespace);
@@ -22,54 +38,30 @@ pub(super) async fn folder(
     let volume =
         volume.ok_or_else(|| Problem::config(format!("persistentvolumeclaim {claim:?} is not bound")))?;
     let object = Api::<PersistentVolume>::all(client.clone()).get(&volume).await.map_err(failed)?;
-    let path = directory(object.spec.as_ref()).ok_or_else(|| {
+    let path = directory(&object).ok_or_else(|| {
         Problem::config(format!("persistentvolume {volume:?} is not a directory of this machine"))
     })?;
-    let path = allowed(&path, roots).ok_or_else(|| {
-        Problem::config(format!(
-            "persistentvolume {volume:?}: {} is not under a directory that the local node may use",
-            path.display()
-        ))
-    })?;
-    std::fs::create_dir_all(&path).map_err(|error| Problem::create(error.to_string()))?;
-    Ok(path)
+    if let Some(path) = host::allowed(&path, places.roots) {
+        std::fs::create_dir_all(&path).map_err(|error| Problem::create(error.to_string()))?;
+        return Ok(path);
+    }
+    if is_made_for_us(&object) {
+        return reclaim::keep(places.kept, &volume, reclaim::policy(&object))
+            .map_err(|error| Problem::create(error.to_string()));
+    }
+    Err(Problem::config(format!(
+        "persistentvolume {volume:?}: {} is not under a directory that the local node may use",
+        path.display()
+    )))
 }
 
-fn directory(spec: Option<&PersistentVolumeSpec>) -> Option<PathBuf> {
-    let spec = spec?;
+fn is_made_for_us(volume: &PersistentVolume) -> bool {
+    let annotations = volume.metadata.annotations.as_ref();
+    annotations.and_then(|map| map.get(PROVISIONED_BY)).is_some_and(|maker| maker == DIRECTORIES)
+}
+
+fn directory(volume: &PersistentVolume) -> Option<PathBuf> {
+    let spec = volume.spec.as_ref()?;
     let host = spec.host_path.as_ref().map(|source| source.path.clone());
     host.or_else(|| spec.local.as_ref().map(|source| source.path.clone())).map(PathBuf::from)
-}
-
-/// The path if it leads below one of the roots, links and dots resolved as far as the path exists.
-fn allowed(path: &Path, roots: &[PathBuf]) -> Option<PathBuf> {
-    if path.components().any(|part| matches!(part, std::path::Component::ParentDir)) {
-        return None;
-    }
-    let existing = path.ancestors().find(|ancestor| ancestor.exists())?;
-    let rest = path.strip_prefix(existing).ok()?;
-    let real = existing.canonicalize().ok()?.join(rest);
-    let inside = roots.iter().filter_map(|root| root.canonicalize().ok()).any(|root| real.starts_with(root));
-    inside.then_some(real)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_directories_under_the_roots_are_allowed() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("volumes");
-        std::fs::create_dir(&root).unwrap();
-        std::os::unix::fs::symlink("/etc", root.join("link")).unwrap();
-        let roots = [root.clone()];
-        assert!(allowed(&root.join("a/b"), &roots).is_some());
-        for bad in
-            [folder.path().join("other"), root.join("../x"), root.join("link/x"), PathBuf::from("/etc")]
-        {
-            assert_eq!(allowed(&bad, &roots), None, "{}", bad.display());
-        }
-        assert_eq!(allowed(&root, &[]), None);
-    }
 }

@@ -1,10 +1,10 @@
 //! Files that show objects: which, where, and with which permissions.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
-    path::{Component, Path},
+    path::{Component, Path, PathBuf},
 };
 
 use k8s_openapi::api::core::v1::{Container, DownwardAPIVolumeFile, KeyToPath, Pod};
@@ -96,14 +96,31 @@ pub(super) fn downward(
         .collect()
 }
 
-/// Writes the files, each at once or not at all, and removes those that are no longer listed at the top.
+/// Writes the files that changed, each at once or not at all, and removes what is no longer listed.
 pub(super) fn write_all(folder: &Path, entries: &[Entry]) -> io::Result<()> {
+    let mut wanted = BTreeSet::new();
     for entry in entries {
         let relative = Path::new(&entry.path);
         if !relative.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(io::Error::other(format!("path {:?} leads out of the volume", entry.path)));
         }
         let path = folder.join(relative);
+        if !entry.is_written(&path) {
+            entry.write(&path)?;
+        }
+        wanted.insert(path);
+    }
+    sweep(folder, &wanted)
+}
+
+impl Entry {
+    fn is_written(&self, path: &Path) -> bool {
+        let mode = std::fs::metadata(path).map(|metadata| metadata.permissions().mode() & 0o777);
+        mode.is_ok_and(|mode| mode == self.mode)
+            && std::fs::read(path).is_ok_and(|content| content == self.content)
+    }
+
+    fn write(&self, path: &Path) -> io::Result<()> {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)?;
         }
@@ -113,11 +130,26 @@ pub(super) fn write_all(folder: &Path, entries: &[Entry]) -> io::Result<()> {
             .write(true)
             .create(true)
             .truncate(true)
-            .mode(entry.mode)
+            .mode(self.mode)
             .open(&draft)?;
-        file.write_all(&entry.content)?;
-        file.set_permissions(std::fs::Permissions::from_mode(entry.mode))?;
-        std::fs::rename(&draft, &path)?;
+        file.write_all(&self.content)?;
+        file.set_permissions(std::fs::Permissions::from_mode(self.mode))?;
+        std::fs::rename(&draft, path)
+    }
+}
+
+/// Removes files that are not wanted, and folders that are empty after that. Nobody but us writes there.
+fn sweep(folder: &Path, wanted: &BTreeSet<PathBuf>) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            sweep(&path, wanted)?;
+            // Fails if something is left in it, which is as it should be.
+            let _ = std::fs::remove_dir(&path);
+        } else if !wanted.contains(&path) {
+            std::fs::remove_file(&path)?;
+        }
     }
     Ok(())
 }
@@ -164,6 +196,11 @@ mod tests {
         let path = folder.path().join("x/y");
         assert_eq!(std::fs::read(&path).unwrap(), b"again");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o440);
+        let written = std::fs::metadata(&path).unwrap().modified().unwrap();
+        write_all(folder.path(), &[Entry::new("x/y", b"again".to_vec(), Some(0o440))]).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().modified().unwrap(), written, "nothing changed");
+        write_all(folder.path(), &[Entry::new("z", b"other".to_vec(), None)]).unwrap();
+        assert!(!folder.path().join("x").exists(), "what is no longer listed is gone");
         for path in ["../x", "/etc/x", "a/../../b"] {
             assert!(write_all(folder.path(), &[Entry::new(path, Vec::new(), None)]).is_err(), "{path}");
         }

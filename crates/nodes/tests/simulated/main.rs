@@ -1,12 +1,16 @@
 //! Simulated nodes on the embedded cluster, with paused time.
 
+mod events;
+mod fleet;
+mod metrics;
+
 use std::{sync::Arc, time::Duration};
 
 use futures::AsyncReadExt;
 use k8s_openapi::api::{
     apps::v1::Deployment,
     coordination::v1::Lease,
-    core::v1::{Node, Pod},
+    core::v1::{Event, Node, Pod},
 };
 use kube::{
     Api, Client, ResourceExt,
@@ -40,10 +44,14 @@ struct World {
 }
 
 async fn world() -> World {
+    world_of(PROFILE).await
+}
+
+async fn world_of(profile: &str) -> World {
     let cluster = Cluster::start(Config::simulated(7)).await.expect("the cluster starts");
     let client = cluster.client();
     let shutdown = CancellationToken::new();
-    let handle = join(&cluster, PROFILE, "test", &shutdown).await.expect("the nodes join");
+    let handle = join(&cluster, profile, "test", &shutdown).await.expect("the nodes join");
     cluster.set_kubelets(handle.dialer());
     World { cluster, client, handle, shutdown }
 }
@@ -466,8 +474,9 @@ async fn history() -> Vec<Value> {
     let pods = world.pods().list(&ListParams::default()).await.expect("pods");
     let nodes = Api::<Node>::all(world.client.clone()).list(&ListParams::default()).await.expect("nodes");
     let leases = Api::<Lease>::all(world.client.clone()).list(&ListParams::default()).await.expect("leases");
+    let told = Api::<Event>::all(world.client.clone()).list(&ListParams::default()).await.expect("events");
     let values = |list: &dyn erased::List| list.values();
-    [values(&pods), values(&nodes), values(&leases)].concat()
+    [values(&pods), values(&nodes), values(&leases), values(&told)].concat()
 }
 
 mod erased {
