@@ -76,12 +76,13 @@ async fn a_container_that_uses_too_much_memory_is_killed_for_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn people_hear_of_starts_probes_hooks_and_ends() {
     let Some(world) = world().await else { return };
-    let mut container = shell("touch /alive; sleep 1000");
+    let mut container = shell("touch /alive; echo alive; sleep 1000");
     container["livenessProbe"] = json!({ "exec": { "command": ["cat", "/alive"] }, "periodSeconds": 1, "failureThreshold": 1, "initialDelaySeconds": 1 });
     let mut spec = never(&container);
     spec["restartPolicy"] = json!("Always");
     world.create("probed", spec).await;
     world.phase("probed", "Running").await;
+    world.hears("probed", "alive").await;
     let pulled = world.event("probed", "Pulled", "programs of this machine").await;
     let source = pulled.source.expect("a source");
     assert_eq!((source.component.as_deref(), source.host.as_deref()), (Some("kubelet"), Some("local")));
