@@ -1,4 +1,4 @@
-//! What a Pod may do with its own identity, through the TLS listener like any client.
+//! What a Pod may do with the identity that admission gives it, through the TLS listener like any client.
 
 use std::path::Path;
 
@@ -9,21 +9,6 @@ use serde_json::{Value, json};
 use crate::world::{World, absent, never, shell, world};
 
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-
-/// The volume that admission gives to Pods, where it does; a Pod that brings it is left as it is.
-fn with_account(line: &str) -> Value {
-    let mut container = shell(line);
-    container["volumeMounts"] = json!([{ "name": "access", "mountPath": ACCOUNT, "readOnly": true }]);
-    let mut spec = never(&container);
-    spec["serviceAccountName"] = json!("default");
-    spec["volumes"] = json!([{ "name": "access", "projected": { "sources": [
-        { "serviceAccountToken": { "expirationSeconds": 3607, "path": "token" } },
-        { "configMap": { "name": "kube-root-ca.crt", "items": [{ "key": "ca.crt", "path": "ca.crt" }] } },
-        { "downwardAPI": { "items": [
-            { "path": "namespace", "fieldRef": { "apiVersion": "v1", "fieldPath": "metadata.namespace" } }] } },
-    ] } }]);
-    spec
-}
 
 /// Asks for Pods over HTTPS, with nothing but what the Pod has; prints the code and how many lists came.
 fn asking() -> String {
@@ -56,11 +41,11 @@ async fn a_pod_reads_its_token_and_may_do_what_its_account_may() {
     if !Path::new("/usr/bin/curl").exists() {
         return absent("curl");
     }
-    world.create("before", with_account(&asking())).await;
+    world.create("before", never(&shell(&asking()))).await;
     world.phase("before", "Failed").await;
     assert_eq!(world.logs("before").await, "403 0\n");
     grant(&world).await;
-    world.create("after", with_account(&asking())).await;
+    world.create("after", never(&shell(&asking()))).await;
     world.phase("after", "Succeeded").await;
     assert_eq!(world.logs("after").await, "200 1\n");
     world.end().await;
@@ -74,7 +59,7 @@ async fn kubectl_in_a_pod_speaks_for_that_pod() {
     }
     grant(&world).await;
     let line = "kubectl get pods --output name; kubectl auth whoami --output json";
-    world.create("inside", with_account(line)).await;
+    world.create("inside", never(&shell(line))).await;
     world.phase("inside", "Succeeded").await;
     let log = world.logs("inside").await;
     let (names, review) = log.split_once('{').expect("a review");
