@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub(crate) use attributes::{Action, Attributes};
+pub(crate) use attributes::{Action, Attributes, Options};
 pub(crate) use quota::Charge;
 pub(crate) use webhook::CONDITION_NAMES;
 
@@ -190,7 +190,7 @@ impl Server {
                 let class = |name: &str| self.stored(default_class::STORAGE_CLASSES, "", name);
                 resize::check(object, old, class).map_err(|why| attributes.forbidden(why))
             }
-            ("priorityclasses.scheduling.k8s.io", Action::Create | Action::Update) => {
+            (priority::TABLE, Action::Create | Action::Update) => {
                 let classes = self.store.list(priority::TABLE, None).rows;
                 priority::check_class(object, attributes.action, &classes)
                     .map_err(|why| attributes.forbidden(why))
@@ -205,8 +205,10 @@ impl Server {
         attributes: &Attributes<'_>,
         object: &Value,
     ) -> Result<Warnings, ApiError> {
-        if attributes.resource.is("namespaces") {
-            namespace::check_deletion(attributes)?;
+        match &*attributes.resource.table {
+            "namespaces" => namespace::check_deletion(attributes)?,
+            priority::TABLE => priority::check_deletion(attributes)?,
+            _ => {}
         }
         self.admit_part(attributes, None, Some(object)).await
     }

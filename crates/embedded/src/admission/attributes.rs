@@ -1,9 +1,10 @@
 //! What a request is about, as plugins see it.
 
-use crate::request;
+use crate::request::{self, WriteOptions};
 use crate::resource::{Resource, Subresource};
 use crate::server::{Call, Caller};
 use crate::status::ApiError;
+use crate::verbs::DeleteOptions;
 
 /// What is done to the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,14 @@ impl Action {
     }
 }
 
+/// The options of a request, as far as anybody asks for them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Options<'a> {
+    None,
+    Write(&'a WriteOptions),
+    Delete(&'a DeleteOptions),
+}
+
 /// The circumstances of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes<'a> {
@@ -39,6 +48,8 @@ pub(crate) struct Attributes<'a> {
     pub(crate) action: Action,
     /// Nothing may be left behind.
     pub(crate) dry_run: bool,
+    /// What else the client asked for.
+    pub(crate) options: Options<'a>,
     /// The name is still to be generated.
     pub(crate) generated: bool,
 }
@@ -54,6 +65,7 @@ impl<'a> Attributes<'a> {
             subresource: Some(part),
             action,
             dry_run: request::dry_run(call.query)?,
+            options: Options::None,
             generated: false,
         })
     }

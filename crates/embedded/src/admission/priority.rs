@@ -12,6 +12,8 @@ use crate::store::Entry;
 
 pub(super) const TABLE: &str = "priorityclasses.scheduling.k8s.io";
 
+const SYSTEM: [&str; 2] = ["system-node-critical", "system-cluster-critical"];
+
 /// What of a class matters to Pods.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -111,6 +113,14 @@ pub(super) fn check_class(class: &Value, action: Action, classes: &[Arc<Entry>])
         }
         _ => Ok(()),
     }
+}
+
+/// The classes that the cluster brings along stay.
+pub(super) fn check_deletion(attributes: &Attributes<'_>) -> Result<(), ApiError> {
+    if SYSTEM.contains(&attributes.name) {
+        return Err(attributes.forbidden("this is a system priority class and cannot be deleted"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use self::connection::Way;
 use self::matching::{Asked, Place};
 use self::review::{Named, Question, Verdict};
 pub(super) use self::rounds::Rounds;
-use super::{Action, Attributes, Warnings};
+use super::{Action, Attributes, Options, Warnings};
 use crate::resource::{Resource, Subresource};
 use crate::server::Server;
 use crate::status::ApiError;
@@ -48,6 +48,11 @@ pub(super) struct Subject<'a> {
 }
 
 impl Server {
+    /// Whether there is anybody to ask at all.
+    pub(crate) fn has_webhooks(&self) -> bool {
+        [configuration::MUTATING, configuration::VALIDATING].iter().any(|table| self.store.count(table) > 0)
+    }
+
     /// The mutating webhooks, in the order of their configurations' names.
     pub(super) fn mutating_webhooks(&self, attributes: &Attributes<'_>) -> Vec<Hook> {
         self.hooks(configuration::MUTATING, attributes)
@@ -180,22 +185,21 @@ impl Server {
             match held {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
-                Err(why) => errors.push(format!("{}: {why}", condition.name)),
+                Err(why) => {
+                    errors.push(format!("expression '{}' resulted in error: {why}", condition.expression));
+                }
             }
         }
         match errors.as_slice() {
             [] => Ok(true),
             _ if webhook.fails_open() => Ok(false),
-            errors => {
-                let why =
-                    format!("match conditions of webhook {:?} failed: {}", webhook.name, errors.join(", "));
-                Err(subject.attributes.forbidden(why))
-            }
+            [one] => Err(subject.attributes.forbidden(one)),
+            many => Err(subject.attributes.forbidden(format_args!("[{}]", many.join(", ")))),
         }
     }
 
     fn question<'a>(&self, subject: &Subject<'a>, place: &Resource) -> Question<'a> {
-        let Attributes { caller, resource, namespace, name, subresource, action, dry_run, generated } =
+        let Attributes { caller, resource, namespace, name, subresource, action, dry_run, generated, .. } =
             *subject.attributes;
         let shown =
             |object: Option<&Value>| object.map(|object| rewrite::shown(subject.attributes, place, object));
@@ -211,7 +215,7 @@ impl Server {
             user: &caller.user,
             object: shown(subject.object),
             old: shown(subject.old),
-            options: options(action, dry_run),
+            options: options(subject.attributes),
             dry_run,
         }
     }
@@ -250,14 +254,13 @@ impl Server {
         let version = review::version(webhook)
             .ok_or("webhook does not accept known AdmissionReview versions (v1, v1beta1)")?;
         let question = self.question(subject, place);
-        let address = self
-            .resolve_webhook(&webhook.client_config)
-            .map_err(|why| format!("failed to call webhook: {why}"))?;
+        let timeout = webhook.timeout_seconds();
+        let address = self.resolve_webhook(&webhook.client_config, timeout)?;
         let dial = self.webhooks.read().clone();
         let way = Way {
             address,
             ca_bundle: webhook.client_config.ca_bundle.as_deref().unwrap_or_default(),
-            timeout: webhook.timeout_seconds(),
+            timeout,
             dial: dial.as_deref(),
             clock: self.world.clock.clone(),
         };
@@ -274,7 +277,8 @@ fn place<'a>(resource: &'a Resource, subresource: &'a str) -> Place<'a> {
 
 /// What the kind of a request's object is: parts of objects have kinds of their own.
 fn named(resource: &Resource, subresource: Option<Subresource>) -> Named {
-    let (group, version, kind) = match subresource {
+    let Resource { group, version, kind, plural, .. } = resource;
+    let (kind_group, kind_version, kind) = match subresource {
         Some(Subresource::Exec) => ("", "v1", "PodExecOptions"),
         Some(Subresource::Attach) => ("", "v1", "PodAttachOptions"),
         Some(Subresource::PortForward) => ("", "v1", "PodPortForwardOptions"),
@@ -282,27 +286,41 @@ fn named(resource: &Resource, subresource: Option<Subresource>) -> Named {
         Some(Subresource::Binding) => ("", "v1", "Binding"),
         Some(Subresource::Eviction) => ("policy", "v1", "Eviction"),
         Some(Subresource::Scale) => ("autoscaling", "v1", "Scale"),
-        Some(Subresource::Token) => ("authentication.k8s.io", "v1", "TokenRequest"),
-        _ => (resource.group.as_str(), resource.version.as_str(), resource.kind.as_str()),
+        _ => (group.as_str(), version.as_str(), kind.as_str()),
     };
     Named {
-        group: group.into(),
-        version: version.into(),
-        kind: kind.into(),
-        resource: resource.plural.clone(),
+        kind: json!({"group": kind_group, "version": kind_version, "kind": kind}),
+        resource: json!({"group": group, "version": version, "resource": plural}),
     }
 }
 
-fn options(action: Action, dry_run: bool) -> Value {
-    let kind = match action {
+/// The options as the object that webhooks know them by.
+fn options(attributes: &Attributes<'_>) -> Value {
+    let kind = match attributes.action {
         Action::Create => "CreateOptions",
         Action::Update => "UpdateOptions",
         Action::Delete => "DeleteOptions",
         Action::Connect => return Value::Null,
     };
-    let mut options = json!({"kind": kind, "apiVersion": "meta.k8s.io/v1"});
-    if dry_run {
-        options["dryRun"] = json!(["All"]);
+    let mut shown = json!({"kind": kind, "apiVersion": "meta.k8s.io/v1"});
+    if attributes.dry_run {
+        shown["dryRun"] = json!(["All"]);
     }
-    options
+    match attributes.options {
+        Options::None => {}
+        Options::Write(options) => {
+            if let Some(manager) = &options.field_manager {
+                shown["fieldManager"] = json!(manager);
+            }
+        }
+        Options::Delete(options) => {
+            if let Some(seconds) = options.grace_period_seconds {
+                shown["gracePeriodSeconds"] = json!(seconds);
+            }
+            if let Some(policy) = options.propagation_policy {
+                shown["propagationPolicy"] = json!(policy);
+            }
+        }
+    }
+    shown
 }

@@ -107,7 +107,7 @@ static TABLE: &[Builtin] = &[
 
     Builtin { group: "coordination.k8s.io", plural: "leases", kind: "Lease", strategy: &strategy::Lease, ..NONE },
     Builtin { group: "policy", plural: "poddisruptionbudgets", kind: "PodDisruptionBudget", short_names: &["pdb"], subresources: &[Status], generation: true, strategy: &strategy::PodDisruptionBudget, ..NONE },
-    Builtin { group: "scheduling.k8s.io", plural: "priorityclasses", kind: "PriorityClass", namespaced: false, short_names: &["pc"], strategy: &strategy::PriorityClass, ..NONE },
+    Builtin { group: "scheduling.k8s.io", plural: "priorityclasses", kind: "PriorityClass", namespaced: false, short_names: &["pc"], generation: true, strategy: &strategy::PriorityClass, ..NONE },
 
     Builtin { group: "storage.k8s.io", plural: "storageclasses", kind: "StorageClass", namespaced: false, short_names: &["sc"], strategy: &strategy::StorageClass, ..NONE },
     Builtin { group: "storage.k8s.io", plural: "csinodes", kind: "CSINode", namespaced: false, ..NONE },

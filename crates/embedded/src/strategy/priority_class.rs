@@ -24,6 +24,11 @@ impl Strategy for PriorityClass {
         fill(object, "value", 0);
     }
 
+    /// Nothing that counts can change.
+    fn changes_generation(&self, _new: &Value, _old: &Value) -> bool {
+        false
+    }
+
     fn validate(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let name = text(&object["metadata"]["name"]);

@@ -5,7 +5,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::admission::{Action, Attributes};
+use crate::admission::{Action, Attributes, Options};
 use crate::request::WriteOptions;
 use crate::resource::{Resource, Subresource};
 use crate::server::{Call, Caller, Server, respond_value};
@@ -28,9 +28,9 @@ pub(crate) struct BindingMeta {
     pub(crate) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) uid: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(crate) annotations: Map<String, Value>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(crate) labels: Map<String, Value>,
 }
 
@@ -117,6 +117,9 @@ impl Server {
     ) -> Result<Binding, ApiError> {
         let mut binding = binding.clone();
         binding.metadata.labels.extend(self.topology_labels(&binding.target.name));
+        if !self.has_webhooks() {
+            return Ok(binding);
+        }
         let attributes = Attributes {
             caller,
             resource: pods,
@@ -125,6 +128,7 @@ impl Server {
             subresource: Some(Subresource::Binding),
             action: Action::Create,
             dry_run: options.dry_run,
+            options: Options::Write(options),
             generated: false,
         };
         let mut shown = json!(binding);

@@ -128,11 +128,9 @@ fn scale_of(object: &Value, paths: &Scale) -> Value {
         };
         status["selector"] = json!(text);
     }
-    json!({
-        "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
-        "metadata": kept,
-        "spec": {"replicas": count(&paths.spec_replicas)},
-        "status": status,
-    })
+    let mut spec = json!({});
+    if count(&paths.spec_replicas) != 0 {
+        spec["replicas"] = json!(count(&paths.spec_replicas));
+    }
+    json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": kept, "spec": spec, "status": status})
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::prepare::{decode_object, meta_text};
 use super::{ATTEMPTS, Written};
-use crate::admission::{Action, Attributes, Charge};
+use crate::admission::{Action, Attributes, Charge, Options};
 use crate::hooks::to_storage;
 use crate::request::WriteOptions;
 use crate::resource::Resource;
@@ -51,6 +51,7 @@ impl Server {
             subresource: None,
             action: Action::Create,
             dry_run: options.dry_run,
+            options: Options::Write(options),
             generated: given != name,
         };
         warnings.extend(self.mutate(&attributes, &mut object, None).await?.warnings);

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::prepare::metadata;
 use super::{ATTEMPTS, ListOptions};
-use crate::admission::{Action, Attributes};
+use crate::admission::{Action, Attributes, Options};
 use crate::hooks::DEFINITIONS;
 use crate::resource::Resource;
 use crate::server::{Caller, Server};
@@ -25,7 +25,7 @@ pub(crate) const ORPHAN: &str = "orphan";
 pub(crate) const DEFINITION_CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// What happens to dependents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) enum Propagation {
     Orphan,
     Background,
@@ -122,6 +122,7 @@ impl Server {
             subresource: None,
             action: Action::Delete,
             dry_run: !options.dry_run.is_empty(),
+            options: Options::Delete(options),
             generated: false,
         };
         for _ in 0..ATTEMPTS {
@@ -129,7 +130,7 @@ impl Server {
             check_preconditions(resource, key, &current, options)?;
             let object = current.value();
             let mut warnings = self.admit_deletion(&attributes, &object).await?;
-            if let Some(mut deleted) = self.try_remove(resource, key, &current, options)? {
+            if let Some(mut deleted) = self.try_remove(resource, &current, &object, options)? {
                 deleted.warnings.append(&mut warnings);
                 return Ok(deleted);
             }
@@ -148,7 +149,7 @@ impl Server {
         for _ in 0..ATTEMPTS {
             let current = self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
             check_preconditions(resource, key, &current, options)?;
-            if let Some(deleted) = self.try_remove(resource, key, &current, options)? {
+            if let Some(deleted) = self.try_remove(resource, &current, &current.value(), options)? {
                 return Ok(deleted);
             }
         }
@@ -159,18 +160,17 @@ impl Server {
     fn try_remove(
         &self,
         resource: &Resource,
-        key: &Key,
         current: &Arc<Entry>,
+        object: &Value,
         options: &DeleteOptions,
     ) -> Result<Option<Deleted>, ApiError> {
+        let key = Key::new(&resource.table, &current.meta.namespace, &current.meta.name);
         let expect = Expect::Revision(current.revision);
         let unchanged = |gone| Ok(Some(Deleted { entry: Arc::clone(current), gone, warnings: Vec::new() }));
-        let (operation, gone) = match self.deletion_step(resource, &current.value(), options) {
+        let (operation, gone) = match self.deletion_step(resource, object, options) {
             Step::Nothing => return unchanged(false),
-            Step::Remove => (Operation::Delete { key: key.clone(), expect }, true),
-            Step::Mark(marked) => {
-                (store::put(key.clone(), &marked, resource.fields_of(&marked), expect), false)
-            }
+            Step::Remove => (Operation::Delete { key, expect }, true),
+            Step::Mark(marked) => (store::put(key, &marked, resource.fields_of(&marked), expect), false),
         };
         if !options.dry_run.is_empty() {
             return unchanged(gone);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::prepare::{count_generation, decode_object, meta_text, metadata};
 use super::{ATTEMPTS, Written};
-use crate::admission::{Action, Attributes, Charge};
+use crate::admission::{Action, Attributes, Charge, Options};
 use crate::hooks::{from_storage, to_storage};
 use crate::request::WriteOptions;
 use crate::resource::{Resource, Subresource};
@@ -48,6 +48,7 @@ impl<'a> Attempt<'a> {
             subresource,
             action: Action::Update,
             dry_run: options.dry_run,
+            options: Options::Write(options),
             generated: false,
         }
     }

@@ -52,6 +52,11 @@ async fn priorities_come_from_classes() {
         .map(|one| one["metadata"]["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["system-cluster-critical", "system-node-critical"]);
+    assert_eq!(
+        caller.call("DELETE", &format!("{classes}/system-node-critical"), &Value::Null).await.refused(403),
+        "priorityclasses.scheduling.k8s.io \"system-node-critical\" is forbidden: this is a system priority class and \
+         cannot be deleted"
+    );
     let mut critical = pod("critical");
     critical["spec"]["priorityClassName"] = json!("system-node-critical");
     assert_eq!(caller.post(PODS, &critical).await.object()["spec"]["priority"], 2_000_001_000);
@@ -141,4 +146,17 @@ async fn namespaces_are_where_objects_can_be() {
     let late = caller.post("/api/v1/namespaces/going/pods", &pod("a")).await;
     assert_eq!(late.body["details"]["causes"][0]["reason"], "NamespaceTerminating");
     assert_eq!(late.code, 403);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_on_a_node_says_where_that_is() {
+    let caller = Caller::bare().await;
+    let labels =
+        json!({"topology.kubernetes.io/zone": "z", "topology.kubernetes.io/region": "r", "other": "o"});
+    caller.post("/api/v1/nodes", &json!({"metadata": {"name": "n", "labels": labels}})).await.object();
+    caller.post(PODS, &pod("p")).await.object();
+    let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
+    caller.post(&format!("{PODS}/p/binding"), &binding).await.object();
+    let want = json!({"topology.kubernetes.io/zone": "z", "topology.kubernetes.io/region": "r"});
+    assert_eq!(caller.get(&format!("{PODS}/p")).await["metadata"]["labels"], want);
 }

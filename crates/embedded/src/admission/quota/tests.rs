@@ -93,3 +93,27 @@ fn other_objects_count_by_number() {
     assert!(charge_one(quota(), "widgets.example.com", &json!({}), None).is_err());
     assert_eq!(charge_one(quota(), "gadgets.example.com", &json!({}), None).unwrap(), "");
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_sequence_of_pods_exceeds_a_quota(hard in 0i64..5000, asked in proptest::collection::vec(0i64..2000, 0..40)) {
+        let mut quota = quota(
+            &json!({"requests.cpu": format!("{hard}m"), "pods": "20"}),
+            &json!({"requests.cpu": "0", "pods": "0"}),
+        );
+        let (mut millis, mut pods) = (0, 0);
+        for cpu in asked {
+            let pod = pod(&json!({"requests": {"cpu": format!("{cpu}m")}}));
+            if let Ok(charged) = charged(std::slice::from_ref(&quota), "pods", &pod, None) {
+                if let Some(used) = &charged[0] {
+                    quota["status"]["used"] = json!(used);
+                }
+                millis += cpu;
+                pods += 1;
+            }
+            let used = ResourceList::deserialize(&quota["status"]["used"]).unwrap();
+            proptest::prop_assert!(millis <= hard && pods <= 20);
+            proptest::prop_assert_eq!((used.get("requests.cpu").millis(), used.get("pods").value()), (millis, pods));
+        }
+    }
+}

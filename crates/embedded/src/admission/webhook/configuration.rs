@@ -68,7 +68,6 @@ pub(super) struct Rule {
 /// An expression that must be true of the request.
 #[derive(Debug, Deserialize)]
 pub(super) struct MatchCondition {
-    pub(super) name: String,
     pub(super) expression: String,
 }
 

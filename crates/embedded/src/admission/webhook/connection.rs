@@ -1,5 +1,6 @@
 //! Asking a webhook over TLS.
 
+use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use hyper_util::rt::TokioIo;
 use maar_streams::dial::{BoxedIo, Dial};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
@@ -29,10 +30,10 @@ const ANSWER_LIMIT: usize = 3 << 20;
 pub(super) struct Address {
     /// The name its certificate must have.
     pub(super) name: String,
-    /// What is connected to.
-    pub(super) host: String,
     pub(super) port: u16,
     pub(super) path: String,
+    /// What is connected to: the same, or an address behind it.
+    pub(super) target: (String, u16),
 }
 
 impl Address {
@@ -43,13 +44,19 @@ impl Address {
         let host = uri.host().filter(|_| uri.scheme_str() == Some("https")).ok_or_else(wrong)?;
         let host = host.trim_matches(['[', ']']).to_owned();
         let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-        Ok(Self { name: host.clone(), host, port: uri.port_u16().unwrap_or(443), path })
+        let port = uri.port_u16().unwrap_or(443);
+        Ok(Self { name: host.clone(), port, path, target: (host, port) })
     }
 
     /// The URL that messages show.
     pub(super) fn shown(&self, timeout: u64) -> String {
         format!("https://{}:{}{}?timeout={timeout}s", self.name, self.port, self.path)
     }
+}
+
+/// What went wrong on the way to a webhook.
+pub(super) fn failure(address: &Address, timeout: u64, why: &str) -> String {
+    format!("failed to call webhook: Post {:?}: {why}", address.shown(timeout))
 }
 
 /// How a webhook is reached.
@@ -65,11 +72,10 @@ pub(super) struct Way<'a> {
 
 /// Sends one review and answers the body that comes back.
 pub(super) async fn ask(way: &Way<'_>, review: String) -> Result<Bytes, String> {
-    let shown = way.address.shown(way.timeout);
-    let failed = |why: String| format!("failed to call webhook: Post {shown:?}: {why}");
+    let failed = |why: &str| failure(&way.address, way.timeout, why);
     match tokio::time::timeout(Duration::from_secs(way.timeout), exchange(way, review)).await {
-        Ok(result) => result.map_err(failed),
-        Err(_) => Err(failed("context deadline exceeded".to_owned())),
+        Ok(result) => result.map_err(|why| failed(&why)),
+        Err(_) => Err(failed("context deadline exceeded")),
     }
 }
 
@@ -78,7 +84,7 @@ async fn exchange(way: &Way<'_>, review: String) -> Result<Bytes, String> {
     let tls = TlsConnector::from(trusting(ca_bundle, clock)?);
     let name = server_name(&address.name)?;
     let io = connect(address, *dial).await?;
-    let io = tls.connect(name, io).await.map_err(|error| format!("tls: {error}"))?;
+    let io = tls.connect(name, io).await.map_err(|error| handshake_failure(&error))?;
     let (mut sender, connection) =
         http1::handshake(TokioIo::new(io)).await.map_err(|error| error.to_string())?;
     // Ends with the connection, at the latest when `sender` is dropped.
@@ -97,13 +103,30 @@ async fn exchange(way: &Way<'_>, review: String) -> Result<Bytes, String> {
 }
 
 async fn connect(address: &Address, dial: Option<&dyn Dial>) -> Result<BoxedIo, String> {
-    let place = format!("{}:{}", address.host, address.port);
+    let (host, port) = &address.target;
+    let place = format!("{host}:{port}");
     if let Some(dialing) = dial.and_then(|dial| dial.dial(&place)) {
         return dialing.await.map_err(|error| format!("dial {place}: {error}"));
     }
-    let target = (address.host.as_str(), address.port);
-    let stream = TcpStream::connect(target).await.map_err(|error| format!("dial tcp {place}: {error}"))?;
-    Ok(Box::new(stream))
+    match TcpStream::connect((host.as_str(), *port)).await {
+        Ok(stream) => Ok(Box::new(stream)),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            Err(format!("dial tcp {place}: connect: connection refused"))
+        }
+        Err(error) => Err(format!("dial tcp {place}: {error}")),
+    }
+}
+
+/// Why TLS did not come about, in the words people search for.
+fn handshake_failure(error: &std::io::Error) -> String {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    match inner {
+        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+            "tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned()
+        }
+        Some(rustls::Error::InvalidCertificate(why)) => format!("tls: failed to verify certificate: {why}"),
+        _ => format!("tls: {error}"),
+    }
 }
 
 fn server_name(name: &str) -> Result<ServerName<'static>, String> {
@@ -143,7 +166,7 @@ mod tests {
         let address = Address::of_url("https://hooks.example.com/check").unwrap();
         assert_eq!(address.shown(10), "https://hooks.example.com:443/check?timeout=10s");
         let local = Address::of_url("https://[::1]:8443").unwrap();
-        assert_eq!((local.host.as_str(), local.port, local.path.as_str()), ("::1", 8443, "/"));
+        assert_eq!((local.target, local.path.as_str()), (("::1".to_owned(), 8443), "/"));
         for wrong in ["http://a/", "nonsense", "https:///x"] {
             assert!(Address::of_url(wrong).is_err(), "{wrong}");
         }

@@ -4,7 +4,7 @@ use maar_machinery::selector::Labels as _;
 use serde_json::Value;
 
 use super::configuration::{ClientConfig, Service};
-use super::connection::Address;
+use super::connection::{self, Address};
 use crate::admission::json::items;
 use crate::server::Server;
 
@@ -14,43 +14,50 @@ const DEFAULT_PORT: u16 = 443;
 
 impl Server {
     /// Where a webhook is now.
-    pub(super) fn resolve_webhook(&self, client: &ClientConfig) -> Result<Address, String> {
+    pub(super) fn resolve_webhook(&self, client: &ClientConfig, timeout: u64) -> Result<Address, String> {
         match (&client.url, &client.service) {
             (Some(url), _) => Address::of_url(url),
-            (None, Some(service)) => self.resolve_service(service),
+            (None, Some(service)) => {
+                let mut address = by_name(service);
+                match self.behind(service, &address) {
+                    Ok(target) => address.target = target,
+                    Err(why) => return Err(connection::failure(&address, timeout, &why)),
+                }
+                Ok(address)
+            }
             (None, None) => Err("neither a URL nor a Service is given".to_owned()),
         }
     }
 
-    fn resolve_service(&self, service: &Service) -> Result<Address, String> {
+    /// What answers for a Service.
+    fn behind(&self, service: &Service, address: &Address) -> Result<(String, u16), String> {
         let Service { namespace, name, .. } = service;
-        let port = service.port.unwrap_or(DEFAULT_PORT);
-        let mut address = Address {
-            name: format!("{name}.{namespace}.svc"),
-            host: format!("{name}.{namespace}.svc"),
-            port,
-            path: service.path.clone().unwrap_or_else(|| "/".to_owned()),
-        };
+        let port = address.port;
         // Whoever set a dialer knows Services by their names.
-        let place = format!("{}:{port}", address.host);
+        let place = format!("{}:{port}", address.name);
         if self.webhooks.read().as_ref().is_some_and(|dial| dial.dial(&place).is_some()) {
-            return Ok(address);
+            return Ok(address.target.clone());
         }
         let stored = self.stored("services", namespace, name);
         let object = stored.ok_or_else(|| format!("service {name:?} not found"))?.value();
         if object["spec"]["type"] == "ExternalName" {
             let host = object["spec"]["externalName"].as_str().unwrap_or_default();
-            host.clone_into(&mut address.host);
-            return Ok(address);
+            return Ok((host.to_owned(), port));
         }
         let named = port_name(&object, port)
             .ok_or_else(|| format!("no service port {port} found for service {name:?}"))?;
         let slices = self.store.list(SLICES, Some(namespace)).rows;
         let slices = slices.iter().filter(|slice| slice.meta.label(OF_SERVICE) == Some(name));
         let found = slices.map(|slice| slice.value()).find_map(|slice| endpoint(&slice, &named));
-        let (host, port) = found.ok_or_else(|| format!("no endpoints available for service {name:?}"))?;
-        Ok(Address { host, port, ..address })
+        found.ok_or_else(|| format!("no endpoints available for service {name:?}"))
     }
+}
+
+fn by_name(service: &Service) -> Address {
+    let name = format!("{}.{}.svc", service.name, service.namespace);
+    let port = service.port.unwrap_or(DEFAULT_PORT);
+    let path = service.path.clone().unwrap_or_else(|| "/".to_owned());
+    Address { name: name.clone(), port, path, target: (name, port) }
 }
 
 /// The name that a port of a Service has, perhaps empty.

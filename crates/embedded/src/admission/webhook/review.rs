@@ -9,13 +9,11 @@ use super::configuration::Webhook;
 use crate::server::UserInfo;
 use crate::status::ApiError;
 
-/// A kind and resource in one version.
+/// A kind and a resource in one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
-    pub(super) group: String,
-    pub(super) version: String,
-    pub(super) kind: String,
-    pub(super) resource: String,
+    pub(super) kind: Value,
+    pub(super) resource: Value,
 }
 
 /// All that a webhook is told.
@@ -48,15 +46,12 @@ pub(super) fn version(webhook: &Webhook) -> Option<&'static str> {
 
 impl Question<'_> {
     pub(super) fn review(&self, version: &str) -> Value {
-        let kind =
-            |named: &Named| json!({"group": named.group, "version": named.version, "kind": named.kind});
-        let resource = |named: &Named| json!({"group": named.group, "version": named.version, "resource": named.resource});
         let mut request = json!({
             "uid": self.uid,
-            "kind": kind(&self.named),
-            "resource": resource(&self.named),
-            "requestKind": kind(&self.requested),
-            "requestResource": resource(&self.requested),
+            "kind": self.named.kind,
+            "resource": self.named.resource,
+            "requestKind": self.requested.kind,
+            "requestResource": self.requested.resource,
             "operation": self.operation,
             "userInfo": self.user,
             "object": self.object,
@@ -173,7 +168,8 @@ fn check_patch(response: &Response, mutating: bool) -> Result<(), String> {
 fn decode_patch(text: &str) -> Result<Value, String> {
     let wrong = |why: String| format!("received undecodable patch in webhook response: {why}");
     let bytes = STANDARD.decode(text).map_err(|error| wrong(error.to_string()))?;
-    serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))
+    let steps: Vec<Value> = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+    Ok(steps.into())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The object as a webhook sees it, and what becomes of it by a patch.
 
-use maar_machinery::patch;
+use maar_machinery::patch::{self, PatchError};
 use serde_json::Value;
 
 use crate::admission::Attributes;
@@ -44,7 +44,10 @@ pub(super) fn apply(
     object: &Value,
 ) -> Result<Value, ApiError> {
     let seen = shown(attributes, place, object);
-    let patched = patch::json::apply(seen, patch).map_err(|error| ApiError::internal(error.to_string()))?;
+    let patched = patch::json::apply(seen, patch).map_err(|error| match error {
+        PatchError::Unprocessable { detail } => ApiError::internal(detail),
+        other => ApiError::internal(other),
+    })?;
     if has_own_kind(attributes.subresource) {
         return Ok(patched);
     }

@@ -44,6 +44,9 @@ pub(super) enum Problem {
     /// It answers with something of the wrong type.
     #[error("{0}")]
     Answer(&'static str),
+    /// It answers with this and not with true or false.
+    #[error("must evaluate to bool but got {0}")]
+    Type(&'static str),
 }
 
 impl From<String> for Problem {
@@ -73,7 +76,8 @@ fn condition_in(expression: &IdedExpr, names: &[&str], outer: Option<&Scope<'_>>
     let Some(scope) = outer else { return Ok(()) };
     match infer(expression, scope)? {
         Known::Truth | Known::Dynamic => Ok(()),
-        _ => Err(Problem::Answer("must evaluate to bool")),
+        Known::Other(word) => Err(Problem::Type(word)),
+        Known::Schema(_) | Known::Metadata => Err(Problem::Answer("must evaluate to bool")),
     }
 }
 

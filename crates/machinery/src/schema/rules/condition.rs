@@ -12,7 +12,8 @@ pub struct Condition(IdedExpr);
 impl Condition {
     /// Reads an expression that may use these names.
     pub fn parse(source: &str, names: &[&str]) -> Result<Self, String> {
-        let expression = expand::expand(engine::parse(source)?)?;
+        let expression = engine::parse(source).and_then(expand::expand);
+        let expression = expression.map_err(|why| format!("compilation failed: {why}"))?;
         check::condition(&expression, names).map_err(|problem| problem.to_string())?;
         Ok(Self(expression))
     }
