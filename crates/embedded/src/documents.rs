@@ -1,8 +1,11 @@
 //! Paths that are not objects: discovery, OpenAPI, version, health.
 
 mod discovery;
+mod openapi;
 
 use std::sync::Arc;
+
+pub(crate) use openapi::Documents;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -31,6 +34,7 @@ impl Server {
             {
                 self.discovery(path, parts)
             }
+            path if path.starts_with("/openapi/") => self.openapi(path, parts),
             _ => Err(ApiError::no_such_path()),
         }
     }
@@ -47,11 +51,15 @@ impl Server {
     }
 }
 
+fn git_version() -> String {
+    format!("v1.{MINOR}.0+maar.embedded")
+}
+
 fn version() -> serde_json::Value {
     json!({
         "major": "1",
         "minor": MINOR.to_string(),
-        "gitVersion": format!("v1.{MINOR}.0+maar.embedded"),
+        "gitVersion": git_version(),
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",

@@ -10,6 +10,7 @@ mod documents;
 mod hooks;
 mod identity;
 mod local;
+mod metrics;
 mod protobuf;
 mod quota;
 mod request;

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 pub(crate) use builtin::Builtin;
 pub(crate) use registry::Registry;
-pub(crate) use transient::{TRANSIENTS, Transient, transient};
+pub(crate) use transient::{TRANSIENTS, Transient, TransientFact, transient};
 
 /// A part of an object with a path of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

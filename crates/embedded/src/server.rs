@@ -15,6 +15,7 @@ pub(crate) use handler::{Call, content_type, read_body, router};
 pub(crate) use respond::value as respond_value;
 
 use crate::admission;
+use crate::documents::Documents;
 use crate::identity::Identity;
 use crate::resource::{Registry, Resource};
 use crate::status::ApiError;
@@ -36,6 +37,8 @@ pub(crate) struct Server {
     pub(crate) webhooks: RwLock<Option<Arc<dyn Dial>>>,
     /// How to reach the kubelet of a node.
     pub(crate) kubelets: RwLock<Option<Arc<dyn Dial>>>,
+    /// The OpenAPI documents made so far.
+    pub(crate) openapi: Documents,
 }
 
 impl std::fmt::Debug for Server {
@@ -60,6 +63,7 @@ impl Server {
             addresses: Mutex::new(()),
             webhooks: RwLock::new(None),
             kubelets: RwLock::new(None),
+            openapi: Documents::default(),
         }
     }
 

@@ -4,6 +4,7 @@ mod binding;
 mod connect;
 mod eviction;
 mod finalize;
+mod proxy;
 mod scale;
 
 use std::sync::Arc;
@@ -40,7 +41,7 @@ impl Server {
                 Subresource::Exec | Subresource::Attach | Subresource::PortForward,
                 &Method::GET | &Method::POST,
             ) => self.on_session(call, subresource, body, upgrade).await,
-            (Subresource::Proxy, _) => self.on_proxy(call, body).await,
+            (Subresource::Proxy, _) => self.on_proxy(call, body, upgrade).await,
             _ => Err(ApiError::method_not_allowed(format_args!("{method} on {}", subresource.name()))),
         }
     }

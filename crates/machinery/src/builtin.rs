@@ -15,7 +15,7 @@ use crate::{fields::Type, schema::Schema};
 
 pub use decode::{DecodeError, decode, decode_at, decode_check};
 pub use kinds::{BuiltinKind, find, kinds};
-pub use openapi::{OpenApi, definition_name, openapi_definitions};
+pub use openapi::{OpenApi, definition_name, metadata_definitions, openapi_definitions};
 
 /// The schema of a built-in kind; `group` is empty for core.
 pub fn schema(group: &str, version: &str, kind: &str) -> Option<Arc<Schema>> {

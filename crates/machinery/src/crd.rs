@@ -24,6 +24,7 @@ use crate::{
 };
 
 pub use column::PrinterColumn;
+pub use openapi::{definition_name, openapi_definitions};
 pub use version::{FieldPath, Scale, SelectableField, Version};
 
 /// A definition ready to be served.

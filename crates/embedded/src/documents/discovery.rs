@@ -8,6 +8,7 @@ use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
+use crate::metrics;
 use crate::resource::{Resource, Subresource, TRANSIENTS, api_version};
 use crate::server::{Server, respond_value};
 use crate::status::ApiError;
@@ -39,6 +40,9 @@ impl Server {
             .chain(TRANSIENTS.iter().map(|fact| (fact.group.to_owned(), "v1".to_owned())))
             .filter(|(group, _)| !group.is_empty())
             .collect();
+        if self.has_metrics() {
+            found.push((metrics::GROUP.to_owned(), metrics::VERSION.to_owned()));
+        }
         found.sort_by(|one, other| one.0.cmp(&other.0).then_with(|| version_order(&one.1, &other.1)));
         found.dedup();
         found
@@ -124,6 +128,9 @@ impl Server {
                     subresource: None,
                 });
             }
+        }
+        if (group, version) == (metrics::GROUP, metrics::VERSION) && self.has_metrics() {
+            lines.extend(metrics::RESOURCES.map(metrics_line));
         }
         lines.sort_by(|one, other| (&one.plural, one.subresource).cmp(&(&other.plural, other.subresource)));
         lines
@@ -213,6 +220,20 @@ fn stored_line(resource: &Resource) -> Line {
         verbs: STORED_VERBS.to_vec(),
         short_names: resource.short_names.clone(),
         categories: resource.categories.clone(),
+        subresource: None,
+    }
+}
+
+fn metrics_line((plural, kind, namespaced): (&str, &str, bool)) -> Line {
+    Line {
+        plural: plural.to_owned(),
+        singular: String::new(),
+        kind: kind.to_owned(),
+        of: None,
+        namespaced,
+        verbs: vec!["get", "list"],
+        short_names: Vec::new(),
+        categories: Vec::new(),
         subresource: None,
     }
 }

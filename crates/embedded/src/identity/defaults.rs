@@ -130,6 +130,8 @@ static ROLES: &[Role] = &[
             (READ, "discovery.k8s.io", "endpointslices"),
         ],
     ),
+    // The metrics server brings this one with it.
+    part("system:aggregated-metrics-reader", "view", &[(READ, "metrics.k8s.io", "nodes pods")]),
     role(
         "system:node",
         &[

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::respond::{self, Answer};
 use super::{Caller, Server};
+use crate::metrics;
 use crate::protobuf;
 use crate::request::{self, Query, Route, Target, WriteOptions};
 use crate::resource::{Resource, Subresource, transient};
@@ -89,6 +90,9 @@ impl Server {
                     }
                     let body = read_body(body).await?;
                     return self.on_transient(what, &caller, &target, &query, &body).await;
+                }
+                if target.group == metrics::GROUP && self.has_metrics() {
+                    return self.on_metrics(&parts.method, &target, &query).await;
                 }
                 if !self.serves(&target.group, &target.version) {
                     return Ok(respond::no_such_page());

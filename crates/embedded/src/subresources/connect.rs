@@ -1,6 +1,4 @@
-//! Logs, exec, attach, port-forward and proxy: passed on to the kubelet of the Pod's node.
-
-use std::sync::Arc;
+//! Logs, exec, attach and port-forward: passed on to the kubelet of the Pod's node.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -16,7 +14,7 @@ use maar_streams::{
 use serde_json::Value;
 
 use crate::resource::Subresource;
-use crate::server::{Call, Server};
+use crate::server::{Call, Server, read_body};
 use crate::status::ApiError;
 
 fn bad_options(error: &OptionsError) -> ApiError {
@@ -35,7 +33,7 @@ impl Server {
             question(&options.to_kubelet_query())
         );
         let node = node_of(&pod, &container)?;
-        self.forward(&node, call, &path, Body::empty()).await
+        checked(self.ask_kubelet(&node, &path).await?).await
     }
 
     pub(super) async fn on_session(
@@ -80,45 +78,19 @@ impl Server {
         })
     }
 
-    /// `nodes/x/proxy/…` reaches the kubelet's own paths. Pods and Services have no address in this cluster
-    /// that anything listens on, so their proxies say so.
-    pub(super) async fn on_proxy(
-        self: &Arc<Self>,
-        call: &Call<'_>,
-        body: Body,
-    ) -> Result<Response, ApiError> {
-        if !call.resource.is("nodes") {
-            return Err(ApiError::not_implemented(format_args!(
-                "the proxy of {}; use port-forward",
-                call.resource.plural
-            )));
-        }
-        self.get(&call.resource, &call.key())?;
-        self.admit_stream(call, Subresource::Proxy).await?;
-        let query = call.parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-        let rest = if call.target.rest.is_empty() { "/" } else { &call.target.rest };
-        self.forward(&call.target.name, call, &format!("{rest}{query}"), body).await
-    }
-
-    async fn forward(
-        &self,
-        node: &str,
-        call: &Call<'_>,
-        path: &str,
-        body: Body,
-    ) -> Result<Response, ApiError> {
+    /// Gets a path of a node's kubelet.
+    pub(crate) async fn ask_kubelet(&self, node: &str, path: &str) -> Result<Response, ApiError> {
         let failed = |error: hyper::Error| ApiError::internal(format_args!("error dialing backend: {error}"));
         let io = self.dial(node).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(io)).await.map_err(failed)?;
         tokio::spawn(connection);
-        let mut request = Request::new(body);
-        *request.method_mut() = call.parts.method.clone();
+        let mut request = Request::new(Body::empty());
         *request.uri_mut() = path_and_query(path)?.into();
         request.headers_mut().insert(http::header::HOST, http::HeaderValue::from_static("kubelet"));
         Ok(sender.send_request(request).await.map_err(failed)?.map(Body::new))
     }
 
-    async fn dial(&self, node: &str) -> Result<BoxedIo, ApiError> {
+    pub(super) async fn dial(&self, node: &str) -> Result<BoxedIo, ApiError> {
         let dialing = self.kubelets.read().as_ref().and_then(|kubelets| kubelets.dial(node));
         let Some(dialing) = dialing else {
             return Err(ApiError::internal(format_args!(
@@ -129,11 +101,26 @@ impl Server {
     }
 }
 
+/// A kubelet refuses in plain text; clients of the API expect a `Status`.
+async fn checked(response: Response) -> Result<Response, ApiError> {
+    let code = response.status();
+    if code.is_success() {
+        return Ok(response);
+    }
+    let text = read_body(response.into_body()).await?;
+    let message = String::from_utf8_lossy(&text).trim().to_owned();
+    Err(match code.as_u16() {
+        400 => ApiError::bad_request(message),
+        404 => ApiError::new(404, "NotFound", message),
+        _ => ApiError::internal(message),
+    })
+}
+
 fn question(query: &str) -> String {
     if query.is_empty() { String::new() } else { format!("?{query}") }
 }
 
-fn path_and_query(path: &str) -> Result<PathAndQuery, ApiError> {
+pub(super) fn path_and_query(path: &str) -> Result<PathAndQuery, ApiError> {
     path.parse().map_err(|_| ApiError::bad_request(format!("{path:?} is not a valid path")))
 }
 
@@ -169,7 +156,7 @@ fn container(pod: &Value, asked: Option<&str>) -> Result<String, ApiError> {
     }
 }
 
-fn node_of(pod: &Value, container: &str) -> Result<String, ApiError> {
+pub(super) fn node_of(pod: &Value, container: &str) -> Result<String, ApiError> {
     match pod["spec"]["nodeName"].as_str() {
         Some(node) if !node.is_empty() => Ok(node.to_owned()),
         _ => Err(ApiError::bad_request(format!(

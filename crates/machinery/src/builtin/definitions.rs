@@ -82,10 +82,10 @@ fn documents_beside<T>(
     (schema, definitions)
 }
 
-/// The definition of lists' metadata and those below it.
-pub(super) fn list_meta() -> Map<String, Value> {
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
-    documents(SchemaGenerator::subschema_for::<ListMeta>).1
+/// The definitions of objects' and lists' metadata and those below them.
+pub(super) fn metadata() -> Map<String, Value> {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
+    documents(|generator| (generator.subschema_for::<ListMeta>(), generator.subschema_for::<ObjectMeta>())).1
 }
 
 /// Compiles one definition together with those below it that are not compiled yet.

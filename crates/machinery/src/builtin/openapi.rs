@@ -41,6 +41,9 @@ pub fn openapi_definitions<'a>(
     let (references, mut documents) = definitions::documents(|generator| {
         kinds.iter().map(|kind| (kind.generate)(generator)).collect::<Vec<_>>()
     });
+    if kinds.iter().any(|kind| kind.is_listed()) {
+        documents.extend(definitions::metadata());
+    }
     for (name, document) in &mut documents {
         annotate(name, document);
     }
@@ -57,11 +60,27 @@ pub fn openapi_definitions<'a>(
             mark_kind(&mut documents, &format!("{name}List"), kind, &format!("{}List", kind.kind));
         }
     }
-    if kinds.iter().any(|kind| kind.is_listed()) {
-        documents.extend(definitions::list_meta());
+    publish(documents, version)
+}
+
+/// The definitions of the metadata of objects and lists, which those of custom resources refer to.
+pub fn metadata_definitions(version: OpenApi) -> Map<String, Value> {
+    let mut documents = definitions::metadata();
+    for (name, document) in &mut documents {
+        annotate(name, document);
     }
+    publish(documents, version)
+}
+
+fn publish(mut documents: Map<String, Value>, version: OpenApi) -> Map<String, Value> {
     for document in documents.values_mut() {
         rewrite(document, version);
+        // Swagger 2 knows no alternatives: what may be of several types has none there.
+        if version == OpenApi::V2
+            && let Some(document) = document.as_object_mut()
+        {
+            document.remove("oneOf");
+        }
     }
     special(&mut documents, version);
     documents

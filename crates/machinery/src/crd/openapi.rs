@@ -2,39 +2,43 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CompiledCrd, Version};
+use super::Version;
 use crate::builtin::OpenApi;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-impl CompiledCrd {
-    /// The name of a version's definition: the group reversed, the version and the kind.
-    pub fn definition_name(&self, version: &Version) -> String {
-        let group: Vec<&str> = self.group.rsplit('.').collect();
-        format!("{}.{}.{}", group.join("."), version.name, self.names.kind)
-    }
+/// The name of a kind's definition: the group reversed, the version and the kind.
+pub fn definition_name(group: &str, version: &str, kind: &str) -> String {
+    let group: Vec<&str> = group.rsplit('.').collect();
+    format!("{}.{version}.{kind}", group.join("."))
+}
 
-    /// The definitions of a version's objects and of lists of them, by name. They refer to definitions of built-in metadata.
-    pub fn openapi_definitions(&self, version: &Version, openapi: OpenApi) -> Map<String, Value> {
-        let name = self.definition_name(version);
-        let mut object = version.document.clone();
-        complete(&mut object, openapi);
-        if openapi == OpenApi::V2 {
-            simplify(&mut object);
-        }
-        let list = list(&name, &self.names.list_kind, openapi);
-        let mark = |mut document: Value, kind: &str| {
-            if let Some(document) = document.as_object_mut() {
-                let kind = json!([{"group": self.group, "version": version.name, "kind": kind}]);
-                document.insert("x-kubernetes-group-version-kind".to_owned(), kind);
-            }
-            document
-        };
-        Map::from_iter([
-            (format!("{name}List"), mark(list, &self.names.list_kind)),
-            (name, mark(object, &self.names.kind)),
-        ])
+/// The definitions of a version's objects and of lists of them, by name. They refer to definitions of built-in metadata.
+pub fn openapi_definitions(
+    version: &Version,
+    group: &str,
+    kind: &str,
+    list_kind: &str,
+    openapi: OpenApi,
+) -> Map<String, Value> {
+    let name = definition_name(group, &version.name, kind);
+    let mut object = version.document.clone();
+    complete(&mut object, openapi);
+    if openapi == OpenApi::V2 {
+        simplify(&mut object);
     }
+    let list = list(&name, list_kind, openapi);
+    let mark = |mut document: Value, kind: &str| {
+        if let Some(document) = document.as_object_mut() {
+            let kind = json!([{"group": group, "version": version.name, "kind": kind}]);
+            document.insert("x-kubernetes-group-version-kind".to_owned(), kind);
+        }
+        document
+    };
+    Map::from_iter([
+        (definition_name(group, &version.name, list_kind), mark(list, list_kind)),
+        (name, mark(object, kind)),
+    ])
 }
 
 fn complete(object: &mut Value, openapi: OpenApi) {
@@ -110,7 +114,9 @@ mod tests {
         });
         crd::default(&mut definition);
         let crd = crd::compile(&definition).unwrap();
-        let three = crd.openapi_definitions(crd.storage(), OpenApi::V3);
+        let published =
+            |openapi| openapi_definitions(crd.storage(), &crd.group, "Widget", "WidgetList", openapi);
+        let three = published(OpenApi::V3);
         let widget = &three["com.example.v1.Widget"];
         assert_eq!(widget["x-kubernetes-group-version-kind"][0]["kind"], "Widget");
         assert_eq!(
@@ -122,7 +128,7 @@ mod tests {
             three["com.example.v1.WidgetList"]["properties"]["items"]["items"],
             json!({"$ref": "#/components/schemas/com.example.v1.Widget"})
         );
-        let two = crd.openapi_definitions(crd.storage(), OpenApi::V2);
+        let two = published(OpenApi::V2);
         let spec = &two["com.example.v1.Widget"]["properties"]["spec"]["properties"];
         assert_eq!(spec["size"], json!({"type": "integer", "description": "How big it is."}));
         assert_eq!(spec["free"], json!({"x-kubernetes-preserve-unknown-fields": true}));
