@@ -39,6 +39,16 @@ impl Target {
         }
     }
 
+    /// Why there is no log to read.
+    pub(crate) fn no_log(&self, previous: bool) -> ConsoleError {
+        let (container, pod) = (self.container(), &self.pod.name);
+        ConsoleError::BadRequest(if previous {
+            format!("previous terminated container {container:?} in pod {pod:?} not found")
+        } else {
+            format!("container {container:?} in pod {pod:?} is waiting to start: ContainerCreating")
+        })
+    }
+
     pub(crate) fn is_running(&self) -> bool {
         matches!(self.life.state, State::Running { .. })
     }

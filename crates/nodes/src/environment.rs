@@ -10,7 +10,7 @@ mod tests;
 
 use std::net::IpAddr;
 
-use k8s_openapi::api::core::v1::{Container, EnvVar, EnvVarSource, Pod};
+use k8s_openapi::api::core::v1::{Container, EnvVar, EnvVarSource, Pod, PodSpec};
 use maar_api::ResourceList;
 
 pub(crate) use downward::{field, resource};
@@ -24,6 +24,12 @@ pub(crate) struct Facts {
     pub(crate) pod_ip: Option<IpAddr>,
     /// Stands in for limits that are not set.
     pub(crate) allocatable: ResourceList,
+}
+
+/// The container of that name, of whatever kind.
+pub(crate) fn container<'a>(spec: &'a PodSpec, name: &str) -> Option<&'a Container> {
+    let all = spec.containers.iter().chain(spec.init_containers.iter().flatten());
+    all.into_iter().find(|container| container.name == name)
 }
 
 /// Names and values in the order in which they were defined; the last definition of a name counts.

@@ -4,6 +4,7 @@
 //! is a state machine without I/O (`lifecycle`) over a `Runtime`, of which there are two: the simulation, and
 //! processes of this machine.
 
+mod any_certificate;
 mod back_off;
 mod card;
 mod clock;

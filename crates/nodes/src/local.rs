@@ -119,6 +119,10 @@ pub async fn run_local(
     options: LocalOptions,
     shutdown: CancellationToken,
 ) -> Result<LocalHandle, LocalError> {
+    let unusable = |source| LocalError::State { path: options.state.clone(), source };
+    // Sandboxes are made from other folders than the one we are in.
+    let state = std::path::absolute(&options.state).map_err(unusable)?;
+    let options = LocalOptions { state, ..options };
     let (bell, relist) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let runtime =
         LocalRuntime::new(client.clone(), sandbox.clone(), options.clone(), bell.clone(), shutdown.clone());

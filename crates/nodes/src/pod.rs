@@ -11,6 +11,8 @@ pub(crate) mod template;
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1;
+use kube::{Api, Client};
 
 pub(crate) use behaviour::{Behaviour, FailNow};
 pub(crate) use object::PodObject;
@@ -50,6 +52,13 @@ pub(crate) struct Deletion {
 }
 
 impl Pod {
+    /// The whole Pod as the API has it, if it is still this one.
+    pub(crate) async fn read(&self, client: &Client) -> kube::Result<Option<v1::Pod>> {
+        let api = Api::<v1::Pod>::namespaced(client.clone(), &self.namespace);
+        let object = api.get_opt(&self.name).await?;
+        Ok(object.filter(|object| object.metadata.uid.as_deref() == Some(&*self.uid)))
+    }
+
     /// `namespace/name`, for messages.
     pub(crate) fn key(&self) -> String {
         format!("{}/{}", self.namespace, self.name)

@@ -11,8 +11,8 @@ use kube::Client;
 use maar_controller::config::LogArgs;
 use maar_embedded::{Cluster, Config, Listener};
 use maar_nodes::{
-    DEFAULT_PROFILE, Handle, KubeletDirectory, LocalHandle, LocalOptions, Options, Profile, find_sandbox,
-    run_local, simulate,
+    DEFAULT_PROFILE, Handle, KubeletDirectory, Listen, LocalHandle, LocalOptions, Options, Profile,
+    find_sandbox, run_local, simulate,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -91,7 +91,7 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     cluster.set_kubelets(Arc::new(kubelets.clone()));
     let client = cluster.client();
     let local = local_options(arguments, &listener);
-    let nodes = start_nodes(&client, profile, Some(local), &kubelets, stop).await?;
+    let nodes = start_nodes(&client, profile, node_options(), Some(local), &kubelets, stop).await?;
     let page = page::serve(client, arguments.page_port(), stop.clone()).await?;
     // Last, so that a start that fails leaves no kubeconfig of a cluster that is not there.
     write_private(&arguments.write_kubeconfig, &cluster.kubeconfig(&listener)?)?;
@@ -116,9 +116,11 @@ async fn join(
     let config =
         kube::Config::from_custom_kubeconfig(read, &kube::config::KubeConfigOptions::default()).await?;
     let address = config.cluster_url.clone();
+    let listen = Listen::beside(&config);
     let client = Client::try_from(config)?;
     client.apiserver_version().await.with_context(|| format!("reaching the cluster at {address}"))?;
-    let nodes = start_nodes(&client, profile, None, &KubeletDirectory::default(), stop).await?;
+    let options = Options { listen, ..node_options() };
+    let nodes = start_nodes(&client, profile, options, None, &KubeletDirectory::default(), stop).await?;
     let page = page::serve(client, arguments.page_port(), stop.clone()).await?;
     say(&format!("{} simulated nodes joined {address}", profile.total()));
     say(&format!("  status page      http://{page}"));
@@ -149,11 +151,11 @@ impl Nodes {
 async fn start_nodes(
     client: &Client,
     profile: &Profile,
+    options: Options,
     local: Option<LocalOptions>,
     kubelets: &KubeletDirectory,
     stop: &CancellationToken,
 ) -> anyhow::Result<Nodes> {
-    let options = Options::in_process("up", wall_clock(), 1);
     let simulated = simulate(client.clone(), profile.clone(), options, stop.clone()).await?;
     kubelets.add(simulated.dialer());
     let local = match (local, find_sandbox().await) {
@@ -166,6 +168,10 @@ async fn start_nodes(
         }
     };
     Ok(Nodes { simulated, local, count: profile.total() })
+}
+
+fn node_options() -> Options {
+    Options::in_process("up", wall_clock(), 1)
 }
 
 /// The local node keeps its files beside the cluster's state, or beside the kubeconfig.

@@ -51,9 +51,7 @@ pub(crate) fn resource(
     facts: &Facts,
 ) -> Result<String, SourceError> {
     let wanted = reference.container_name.as_deref().unwrap_or(&container.name);
-    let all =
-        pod.spec.iter().flat_map(|spec| spec.containers.iter().chain(spec.init_containers.iter().flatten()));
-    let container = all.into_iter().find(|candidate| candidate.name == wanted).ok_or_else(|| {
+    let container = pod.spec.as_ref().and_then(|spec| super::container(spec, wanted)).ok_or_else(|| {
         SourceError::new(&format!("resourceFieldRef names an unknown container {wanted:?}"))
     })?;
     let unsupported =

@@ -3,13 +3,19 @@
 //! Nothing is answered to strangers: without a client CA every request but `/healthz` is refused; with one, a caller
 //! shows a certificate of it or a bearer token, and the API server is asked whether that user may do this to nodes.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     extract::{Request, State},
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
+use base64::{Engine, prelude::BASE64_STANDARD};
 use http::StatusCode;
 use rustls::{
     RootCertStore, ServerConfig,
@@ -35,6 +41,29 @@ pub struct Listen {
     pub address: SocketAddr,
     /// PEM certificates of the authorities that sign callers' certificates. Without them nobody is let in.
     pub client_ca: Option<String>,
+}
+
+impl Listen {
+    /// A free port of the loopback, for an API server that is on this machine too; nothing for one that could not
+    /// reach it. Callers show a certificate of the authority that the cluster's clients trust, which is usually the one
+    /// that signs the API server's own.
+    pub fn beside(config: &kube::Config) -> Option<Self> {
+        let host = config.cluster_url.host()?.trim_matches(['[', ']']);
+        let is_here =
+            host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        is_here.then(|| Self {
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            client_ca: config.root_cert.as_ref().map(|certificates| pem(certificates)),
+        })
+    }
+}
+
+fn pem(certificates: &[Vec<u8>]) -> String {
+    let block = |certificate: &Vec<u8>| {
+        let text = BASE64_STANDARD.encode(certificate);
+        format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
+    };
+    certificates.iter().map(block).collect()
 }
 
 /// Why the listener could not be set up.

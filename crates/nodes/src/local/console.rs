@@ -86,16 +86,8 @@ impl LocalConsole {
     }
 
     fn read_log(&self, target: &Target, options: LogOptions) -> Result<LogText, ConsoleError> {
-        let (container, pod) = (target.container(), &target.pod.name);
-        let Some(run) = target.run(options.previous) else {
-            let text = if options.previous {
-                format!("previous terminated container {container:?} in pod {pod:?} not found")
-            } else {
-                format!("container {container:?} in pod {pod:?} is waiting to start: ContainerCreating")
-            };
-            return Err(ConsoleError::BadRequest(text));
-        };
-        let path = log_path(&self.0.0.folder(&target.pod.uid), container, run.number);
+        let run = target.run(options.previous).ok_or_else(|| target.no_log(options.previous))?;
+        let path = log_path(&self.0.0.folder(&target.pod.uid), target.container(), run.number);
         let control =
             self.0.control(&target.pod.uid, target.position).filter(|control| control.run == run.number);
         let follow = options.follow;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures::{FutureExt, future::BoxFuture, stream};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1;
-use kube::{Api, Client};
+use kube::Client;
 use maar_api::Quantity;
 use maar_streams::{ExitStatus, LogOptions, dial::BoxedIo};
 
@@ -40,7 +40,7 @@ impl Console for SimulatedConsole {
     fn logs(&self, target: Target, options: LogOptions) -> BoxFuture<'static, Result<LogText, ConsoleError>> {
         let this = self.clone();
         async move {
-            let run = target.run(options.previous).ok_or_else(|| no_log(&target, options.previous))?;
+            let run = target.run(options.previous).ok_or_else(|| target.no_log(options.previous))?;
             let reader = Reader::new(this.script(&target).await?, &options, run, this.clock.now());
             let follow = options.follow && run.until.is_none();
             Ok(this.stream(target, run, reader, follow))
@@ -101,12 +101,9 @@ impl Console for SimulatedConsole {
 
 impl SimulatedConsole {
     async fn object(&self, pod: &Pod) -> Result<v1::Pod, ConsoleError> {
-        let api = Api::<v1::Pod>::namespaced(self.client.clone(), &pod.namespace);
-        let object =
-            api.get_opt(&pod.name).await.map_err(|error| ConsoleError::Internal(error.to_string()))?;
-        object
-            .filter(|object| object.metadata.uid.as_deref() == Some(&*pod.uid))
-            .ok_or_else(|| ConsoleError::NotFound(format!("pod {} is gone", pod.key())))
+        let object = pod.read(&self.client).await;
+        let object = object.map_err(|error| ConsoleError::Internal(error.to_string()))?;
+        object.ok_or_else(|| ConsoleError::NotFound(format!("pod {} is gone", pod.key())))
     }
 
     async fn script(&self, target: &Target) -> Result<Script, ConsoleError> {
@@ -158,16 +155,14 @@ impl SimulatedConsole {
     async fn shell(&self, target: &Target) -> Result<Shell, ConsoleError> {
         let object = self.object(&target.pod).await?;
         let spec = object.spec.clone().unwrap_or_default();
-        let all = || spec.containers.iter().chain(spec.init_containers.iter().flatten());
-        let container = all()
-            .find(|container| container.name == target.container())
+        let container = environment::container(&spec, target.container())
             .ok_or_else(|| ConsoleError::NotFound(format!("container {} is gone", target.container())))?;
         let failed = |error: environment::SourceError| ConsoleError::Internal(error.to_string());
         let sources =
             Sources::fetch(&self.client, &target.pod.namespace, [container].into_iter(), Default::default());
         let sources = sources.await.map_err(failed)?;
         let mut variables = vec![("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())];
-        let hostname = spec.hostname.unwrap_or_else(|| target.pod.name.to_string());
+        let hostname = spec.hostname.clone().unwrap_or_else(|| target.pod.name.to_string());
         variables.push(("HOSTNAME".into(), hostname.clone()));
         let (facts, cards) = self.facts(target);
         variables.extend(environment::variables(&object, container, &facts, &sources).map_err(failed)?);
@@ -199,16 +194,6 @@ impl SimulatedConsole {
         });
         (facts, tool)
     }
-}
-
-fn no_log(target: &Target, previous: bool) -> ConsoleError {
-    let (container, pod) = (target.container(), &target.pod.name);
-    if previous {
-        let text = format!("previous terminated container {container:?} in pod {pod:?} not found");
-        return ConsoleError::BadRequest(text);
-    }
-    let text = format!("container {container:?} in pod {pod:?} is waiting to start: ContainerCreating");
-    ConsoleError::BadRequest(text)
 }
 
 fn files(hostname: &str, pod: &Pod) -> BTreeMap<String, String> {

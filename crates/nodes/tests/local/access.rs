@@ -6,7 +6,10 @@ use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::{Api, api::PostParams};
 use serde_json::{Value, json};
 
-use crate::world::{World, absent, never, shell, world};
+use crate::{
+    absent::absent,
+    world::{World, never, shell, world},
+};
 
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 

@@ -5,7 +5,10 @@ use std::{path::Path, process::Stdio};
 use kube::{Api, api::DeleteParams};
 use serde_json::{Value, json};
 
-use crate::world::{absent, exec, never, shell, world};
+use crate::{
+    absent::absent,
+    world::{exec, never, shell, world},
+};
 
 fn named(name: &str, line: &str) -> Value {
     let mut container = shell(line);

@@ -1,9 +1,7 @@
 //! A cluster with the local node, and what the tests ask of it.
 
 use std::{
-    io::Write,
     net::{Ipv4Addr, SocketAddr},
-    path::Path,
     time::Duration,
 };
 
@@ -20,6 +18,8 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 
+use crate::absent::absent;
+
 const PATIENCE: Duration = Duration::from_mins(2);
 
 pub(crate) struct World {
@@ -29,17 +29,6 @@ pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
     handle: LocalHandle,
     shutdown: CancellationToken,
-}
-
-/// Says which test could not be made without `program`: past the test harness, which keeps what passing tests say to
-/// itself, and in a file that `dev/absent` reads.
-pub(crate) fn absent(program: &str) {
-    let test = std::thread::current().name().unwrap_or("unknown").to_owned();
-    let line = format!("absent: {program}: {test}\n");
-    let _ = std::io::stderr().write_all(line.as_bytes());
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("absent");
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
-    file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the target folder can be written");
 }
 
 /// A cluster with the local node, or nothing where there can be none.

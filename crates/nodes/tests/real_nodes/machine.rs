@@ -6,7 +6,7 @@ use futures::AsyncReadExt;
 use kube::api::{DeleteParams, LogParams};
 use serde_json::{Value, json};
 
-use crate::{Place, Real, absent, exec, real, variable};
+use crate::{Place, Real, absent::absent, exec, real, variable};
 
 /// Made on the spot, of no registry.
 const IMAGE: &str = "maar.local/debian:12";

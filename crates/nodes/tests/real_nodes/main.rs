@@ -4,10 +4,12 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail as tests do")]
 
+#[path = "../support/absent.rs"]
+mod absent;
 mod machine;
 mod simulated;
 
-use std::{io::Write, path::Path, time::Duration};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Event, Namespace, Pod, ServiceAccount};
 use kube::{
@@ -15,25 +17,18 @@ use kube::{
     api::{DeleteParams, ListParams, PostParams},
     config::{KubeConfigOptions, Kubeconfig},
 };
+use maar_nodes::Listen;
 use serde_json::{Value, json};
+
+use absent::absent;
 
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A real cluster.
 struct Real {
     client: Client,
-    /// PEM certificates of the authority that also signs the API server's own certificate for kubelets.
-    authority: String,
-}
-
-/// Says which test could not be made, past the test harness and for `dev/absent`.
-fn absent(what: &str) {
-    let test = std::thread::current().name().unwrap_or("unknown").to_owned();
-    let line = format!("absent: {what}: {test}\n");
-    let _ = std::io::stderr().write_all(line.as_bytes());
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("absent");
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
-    file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the target folder can be written");
+    /// Where its API server reaches kubelets of ours.
+    listen: Listen,
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests learn of real clusters by the environment")]
@@ -50,12 +45,10 @@ async fn real() -> Option<Real> {
     // Another test of this process may have been first.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let kubeconfig = Kubeconfig::read_from(files.split(':').next().unwrap_or_default()).unwrap();
-    let cluster = kubeconfig.clusters[0].cluster.as_ref().unwrap();
-    let authority = cluster.certificate_authority_data.as_deref().expect("dev/real writes it");
-    let authority = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, authority).unwrap();
     let config =
         kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
-    Some(Real { client: Client::try_from(config).unwrap(), authority: String::from_utf8(authority).unwrap() })
+    let listen = Listen::beside(&config).expect("dev/real is on this machine");
+    Some(Real { client: Client::try_from(config).unwrap(), listen })
 }
 
 /// Asks until the answer is as wanted.

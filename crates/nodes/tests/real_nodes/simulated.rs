@@ -1,7 +1,5 @@
 //! Simulated kubelets that join a real API server.
 
-use std::net::Ipv4Addr;
-
 use futures::AsyncReadExt;
 use http_body_util::BodyExt;
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Node};
@@ -9,7 +7,7 @@ use kube::{
     Api,
     api::{DeleteParams, LogParams, Patch, PatchParams, PostParams},
 };
-use maar_nodes::{Clock, Handle, Listen, Options, Profile, simulate};
+use maar_nodes::{Clock, Handle, Options, Profile, simulate};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -29,10 +27,8 @@ impl Set {
             "startDelay: 100ms\nheartbeat: 2s\npools:\n  - {{name: {pool}, count: {count}, cpu: 8, memory: 16Gi}}\n"
         );
         let clock = maar_embedded::Clock::wall();
-        let listen =
-            Listen { address: (Ipv4Addr::LOCALHOST, 0).into(), client_ca: Some(real.authority.clone()) };
         let clock = Clock::new(move || clock.now());
-        let options = Options { listen: Some(listen), ..Options::in_process(pool, clock, 1) };
+        let options = Options { listen: Some(real.listen.clone()), ..Options::in_process(pool, clock, 1) };
         let shutdown = CancellationToken::new();
         let profile = Profile::parse(&profile).unwrap();
         let handle = simulate(real.client.clone(), profile, options, shutdown.clone()).await.unwrap();

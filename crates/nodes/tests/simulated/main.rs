@@ -1,5 +1,7 @@
 //! Simulated nodes on the embedded cluster, with paused time.
 
+#[path = "../support/absent.rs"]
+mod absent;
 mod events;
 mod fleet;
 mod metrics;

@@ -11,7 +11,7 @@ use std::{
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
-use crate::{ask, world_of};
+use crate::{absent::absent, ask, world_of};
 
 const SHARED: &str = "
 name: test
@@ -188,14 +188,4 @@ async fn promtool_takes_the_metrics() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(matches!(output.status.code(), Some(0 | 3)), "{node}{path}: {said}");
     }
-}
-
-/// Says which test could not be made without `program`, past the test harness and for `dev/absent`.
-fn absent(program: &str) {
-    let test = std::thread::current().name().unwrap_or("unknown").to_owned();
-    let line = format!("absent: {program}: {test}\n");
-    let _ = std::io::stderr().write_all(line.as_bytes());
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("absent");
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
-    file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the target folder can be written");
 }

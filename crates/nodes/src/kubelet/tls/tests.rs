@@ -1,22 +1,17 @@
 //! Who gets an answer over the network, with a stand-in for the API server that knows one good user and one good token.
 
-use std::net::Ipv4Addr;
-
 use axum::{Json, Router, routing::post};
 use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::TokioIo;
 use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair};
-use rustls::{
-    ClientConfig, DigitallySignedStruct, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    pki_types::{ServerName, UnixTime},
-};
+use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
 use tokio_rustls::TlsConnector;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::{
+    any_certificate::AnyCertificate,
     clock::Clock,
     simulated::{console::SimulatedConsole, runtime::Simulation},
     table::Table,
@@ -72,45 +67,6 @@ impl Authority {
     }
 }
 
-/// A client that takes any server, as an API server without a kubelet CA does.
-#[derive(Debug)]
-struct AnyServer;
-
-impl ServerCertVerifier for AnyServer {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        rustls::crypto::ring::default_provider().signature_verification_algorithms.supported_schemes()
-    }
-}
-
 /// Starts kubelets without nodes and returns their address.
 async fn start(client_ca: Option<String>, shutdown: &CancellationToken) -> SocketAddr {
     let (client, clock) = (api_server(), Clock::tokio(jiff::Timestamp::UNIX_EPOCH));
@@ -137,12 +93,8 @@ async fn ask(
     identity: Option<Identity>,
     token: Option<&str>,
 ) -> (u16, String) {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("versions")
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(AnyServer));
+    // As an API server does that was given no authority for kubelets.
+    let builder = AnyCertificate::builder().expect("versions");
     let config = match identity {
         Some((certificate, key)) => {
             builder.with_client_auth_cert(vec![certificate], key).expect("an identity")
@@ -202,4 +154,20 @@ fn a_client_ca_must_hold_certificates() {
     for bad in ["", "hello", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
         assert!(matches!(roots(bad), Err(ListenError::ClientCa(_))), "{bad:?}");
     }
+}
+
+#[test]
+fn kubelets_listen_beside_an_api_server_of_this_machine_only() {
+    let made = rcgen::generate_simple_self_signed(vec!["a".to_owned()]).expect("a certificate");
+    let at = |url: &str| {
+        let mut config = kube::Config::new(url.parse().expect("an address"));
+        config.root_cert = Some(vec![made.cert.der().to_vec()]);
+        Listen::beside(&config)
+    };
+    for url in ["https://127.0.0.1:6443", "https://localhost:6443", "https://[::1]:6443"] {
+        let listen = at(url).expect(url);
+        assert!(listen.address.ip().is_loopback());
+        assert_eq!(roots(&listen.client_ca.expect("an authority")).expect("certificates").len(), 1);
+    }
+    assert!(at("https://10.0.0.1:6443").is_none() && at("https://example.com").is_none());
 }

@@ -8,7 +8,6 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::{self, Container};
-use kube::Api;
 use rustix::process::Signal;
 
 use crate::{
@@ -51,11 +50,7 @@ pub(in crate::local) async fn prepare(
     let object = fetch(inner, pod).await?;
     let spec = object.spec.clone().unwrap_or_default();
     let name = &pod.template.containers[position].name;
-    let container = spec
-        .containers
-        .iter()
-        .chain(spec.init_containers.iter().flatten())
-        .find(|container| container.name == **name)
+    let container = environment::container(&spec, name)
         .cloned()
         .ok_or_else(|| Problem::create(format!("container {name:?} is no longer in the pod")))?;
     let sources = sources(inner, pod, &object, Some(&container)).await?;
@@ -149,11 +144,8 @@ async fn fill(
 }
 
 async fn fetch(inner: &Inner, pod: &Pod) -> Result<v1::Pod, Problem> {
-    let api = Api::<v1::Pod>::namespaced(inner.client.clone(), &pod.namespace);
-    let object = api.get_opt(&pod.name).await.map_err(|error| Problem::create(error.to_string()))?;
-    object
-        .filter(|object| object.metadata.uid.as_deref() == Some(&*pod.uid))
-        .ok_or_else(|| Problem::create(format!("pod {} is gone", pod.key())))
+    let object = pod.read(&inner.client).await.map_err(|error| Problem::create(error.to_string()))?;
+    object.ok_or_else(|| Problem::create(format!("pod {} is gone", pod.key())))
 }
 
 fn base_variables(inner: &Inner, hostname: &str) -> Variables {
