@@ -32,7 +32,7 @@ pub(crate) fn all() -> Vec<Case> {
         local {
             logs_are_followed exec_runs_a_command exec_gives_a_terminal attach_joins_a_process
             files_are_copied_both_ways ports_are_forwarded run_stays_attached
-            proxies_reach_pods_services_and_nodes kubectl_proxy_serves_a_browser
+            proxies_reach_pods_services_and_nodes kubectl_proxy_serves_a_browser proxies_pass_upgrades_on
         }
     };
     all.extend(cases! { false:

@@ -1,6 +1,6 @@
 //! Pods on the local node, where containers are processes of this machine.
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
 use crate::kubectl::Kubectl;
@@ -177,4 +177,45 @@ pub(super) async fn kubectl_proxy_serves_a_browser(kubectl: Kubectl) {
     let folder = page.replace("/page", "/folder");
     let answer = get(near, &folder).await;
     assert!(answer.contains(&format!("{folder}/")), "{answer}");
+}
+
+/// A server that switches to a protocol of its own and sends everything back.
+const ECHO: &str = "import socket, sys
+server = socket.create_server(('127.0.0.1', int(sys.argv[1])))
+print('listening', flush=True)
+connection, _ = server.accept()
+head = b''
+while b'\\r\\n\\r\\n' not in head: head += connection.recv(4096)
+assert b'Authorization' not in head
+connection.sendall(b'HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: echo\\r\\n\\r\\n')
+while True:
+  data = connection.recv(4096)
+  if not data: break
+  connection.sendall(data)
+";
+
+pub(super) async fn proxies_pass_upgrades_on(kubectl: Kubectl) {
+    run(&kubectl, "exec sleep 100").await;
+    kubectl.write("echo.py", ECHO);
+    kubectl.ok("cp echo.py here:/tmp/echo.py").await;
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut server = kubectl.start(&format!("exec here -- python3 /tmp/echo.py {port}"));
+    server.until("listening").await;
+    let mut serving = kubectl.start("proxy --port=0");
+    let line = serving.until("Starting to serve on 127.0.0.1:").await;
+    let near: u16 = line.rsplit(':').next().unwrap().parse().unwrap();
+    let mut stream = TcpStream::connect(("127.0.0.1", near)).await.unwrap();
+    let path = format!("/api/v1/namespaces/{}/pods/here:{port}/proxy/", kubectl.namespace);
+    let head = "Host: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n";
+    stream.write_all(format!("GET {path} HTTP/1.1\r\n{head}").as_bytes()).await.unwrap();
+    let mut lines = BufReader::new(stream);
+    let mut heading = String::new();
+    while !heading.ends_with("\r\n\r\n") {
+        assert_ne!(lines.read_line(&mut heading).await.unwrap(), 0, "{heading}");
+    }
+    assert!(heading.starts_with("HTTP/1.1 101"), "{heading}");
+    lines.write_all(b"there and back\n").await.unwrap();
+    let mut echoed = String::new();
+    lines.read_line(&mut echoed).await.unwrap();
+    assert_eq!(echoed, "there and back\n");
 }
