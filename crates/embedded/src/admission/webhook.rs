@@ -278,11 +278,12 @@ fn place<'a>(resource: &'a Resource, subresource: &'a str) -> Place<'a> {
 /// What the kind of a request's object is: parts of objects have kinds of their own.
 fn named(resource: &Resource, subresource: Option<Subresource>) -> Named {
     let Resource { group, version, kind, plural, .. } = resource;
+    let proxy = format!("{kind}ProxyOptions");
     let (kind_group, kind_version, kind) = match subresource {
         Some(Subresource::Exec) => ("", "v1", "PodExecOptions"),
         Some(Subresource::Attach) => ("", "v1", "PodAttachOptions"),
         Some(Subresource::PortForward) => ("", "v1", "PodPortForwardOptions"),
-        Some(Subresource::Proxy) => ("", "v1", "NodeProxyOptions"),
+        Some(Subresource::Proxy) => ("", "v1", proxy.as_str()),
         Some(Subresource::Binding) => ("", "v1", "Binding"),
         Some(Subresource::Eviction) => ("policy", "v1", "Eviction"),
         Some(Subresource::Scale) => ("autoscaling", "v1", "Scale"),
