@@ -5,7 +5,7 @@ SHELL := /bin/bash
 
 CARGO ?= cargo
 
-.PHONY: help up test real check generate fmt clean
+.PHONY: help up test real bench check generate fmt clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -24,6 +24,13 @@ test: ## Run all tests that need neither root, nor Go, nor a network beyond pack
 
 real: ## Run the suites against a real Kubernetes, built once into a cache outside the checkout
 	@dev/real-suites
+
+bench: ## Measure the embedded cluster beside a real Kubernetes; fails when a promise about speed is not kept
+	@echo "==> building (the first build takes some minutes)"
+	$(CARGO) build --release --bin maar --bin maar-bench
+	$(CARGO) build --bin maar-bench
+	@./target/debug/maar-bench start
+	@./target/release/maar-bench $(ARGS)
 
 check: ## Formatting, lints, generated files
 	@echo "==> formatting"

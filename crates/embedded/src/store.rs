@@ -22,7 +22,7 @@ pub(crate) use disk::DiskError;
 pub(crate) use entry::{Draft, decode};
 pub use entry::{Entry, Meta, Owner};
 pub use progress::Follower;
-use progress::Progress;
+use progress::{Progress, Tables};
 pub use table::Event;
 use table::Table;
 
@@ -164,7 +164,7 @@ impl Store {
                 inner.insert_row(&key, Arc::new(entry));
             }
             inner.disk = Some(disk);
-            store.progress.set(revision);
+            store.progress.set(Tables::default(), revision);
         }
         Ok(store)
     }
@@ -179,9 +179,14 @@ impl Store {
         self.inner.read().revision
     }
 
-    /// Follows the newest revision.
+    /// Follows the changes of every table.
     pub fn follow(&self) -> Follower {
-        self.progress.follow()
+        self.progress.follow_all()
+    }
+
+    /// Follows the changes of some tables, whether they have rows yet or not.
+    pub fn follow_tables<'a>(&self, tables: impl IntoIterator<Item = &'a str>) -> Follower {
+        self.progress.follow(tables)
     }
 
     /// The current state of one object.
@@ -268,14 +273,27 @@ impl Store {
         if let Some(disk) = &mut inner.disk {
             disk.append(&changes)?;
         }
+        let mut tables = Tables::default();
         for change in changes {
+            tables.add(self.progress.place(&change.key.table));
             inner.take_effect(change);
         }
         inner.revision = revision;
         inner.rotate_disk();
-        // Inside the lock, so that followers never see the counter go backwards.
-        self.progress.set(revision);
+        // Inside the lock, so that followers never see the counter go backwards; they are woken outside of it, or
+        // they would wake only to wait for it.
+        self.progress.set(tables, revision);
+        drop(inner);
+        self.progress.wake(tables);
         Ok(entries)
+    }
+
+    /// Stores a new object as it is, past every rule of the API, under the namespace and name of its metadata: for
+    /// tools that fill or measure a store. `false` if it could not be stored, mostly because it is there already.
+    pub fn fill(&self, table: &str, object: &Value) -> bool {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        let key = Key::new(&table.into(), text("namespace"), text("name"));
+        self.commit(vec![put(key, object, Vec::new(), Expect::Absent)]).is_ok()
     }
 
     /// A hash of every row and the revision: equal histories have equal fingerprints.

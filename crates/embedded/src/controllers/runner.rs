@@ -102,7 +102,8 @@ impl Due {
 
 /// Runs until `stop`.
 pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: CancellationToken) {
-    let mut follower = store.follow();
+    let mut follower =
+        if controller.every_table() { store.follow() } else { store.follow_tables(controller.tables()) };
     let mut follows: Vec<Follow> =
         controller.tables().into_iter().map(|table| Follow { table: table.into(), at: 0 }).collect();
     let mut due = Due { pace: controller.pace(), ..Due::default() };

@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use super::{Entry, RevisionError};
 
+/// How many events a follower may be behind and still find its place at a glance.
+const NEAR: usize = 16;
+
 /// One change of one object.
 #[derive(Debug)]
 pub struct Event {
@@ -18,10 +21,18 @@ pub struct Event {
     pub deleted: bool,
 }
 
+/// A change in the log, with its revision beside it: followers look for their place more often than at events.
+#[derive(Debug)]
+struct Logged {
+    revision: u64,
+    row: Arc<str>,
+    event: Arc<Event>,
+}
+
 #[derive(Debug)]
 pub(super) struct Table {
     rows: BTreeMap<Arc<str>, Arc<Entry>>,
-    log: VecDeque<(Arc<str>, Arc<Event>)>,
+    log: VecDeque<Logged>,
     history: usize,
     /// Events up to and including this revision are no longer in the log.
     compacted: u64,
@@ -74,10 +85,7 @@ impl Table {
         let prefix = namespace.map(|namespace| format!("{namespace}/"));
         // What each row was before its first change after `revision`.
         let mut undone: BTreeMap<&str, Option<&Arc<Entry>>> = BTreeMap::new();
-        for (row, event) in self.log.iter().rev() {
-            if event.entry.revision <= revision {
-                break;
-            }
+        for Logged { row, event, .. } in self.log.range(self.place_after(revision)..).rev() {
             if prefix.as_ref().is_none_or(|prefix| row.starts_with(prefix.as_str())) {
                 undone.insert(row, event.previous.as_ref());
             }
@@ -98,10 +106,11 @@ impl Table {
         } else {
             self.rows.insert(Arc::clone(row), Arc::clone(&event.entry));
         }
-        self.log.push_back((Arc::clone(row), Arc::new(event)));
+        let revision = event.entry.revision;
+        self.log.push_back(Logged { revision, row: Arc::clone(row), event: Arc::new(event) });
         while self.log.len() > self.history {
-            if let Some((_, event)) = self.log.pop_front() {
-                self.compacted = event.entry.revision;
+            if let Some(oldest) = self.log.pop_front() {
+                self.compacted = oldest.revision;
             }
         }
     }
@@ -113,8 +122,18 @@ impl Table {
 
     pub(super) fn events_after(&self, revision: u64) -> Result<Vec<Arc<Event>>, RevisionError> {
         self.check_kept(revision)?;
-        let from = self.log.partition_point(|(_, event)| event.entry.revision <= revision);
-        Ok(self.log.range(from..).map(|(_, event)| Arc::clone(event)).collect())
+        Ok(self.log.range(self.place_after(revision)..).map(|logged| Arc::clone(&logged.event)).collect())
+    }
+
+    /// Where the log goes on after `revision`. Nearly everybody who asks is only a few events behind.
+    fn place_after(&self, revision: u64) -> usize {
+        let len = self.log.len();
+        let newer = self.log.iter().rev().take(NEAR).take_while(|logged| logged.revision > revision).count();
+        if newer < NEAR {
+            len - newer
+        } else {
+            self.log.partition_point(|logged| logged.revision <= revision)
+        }
     }
 
     fn check_kept(&self, requested: u64) -> Result<(), RevisionError> {

@@ -1,11 +1,12 @@
 //! Watch: the events of a table after a revision, as a stream that can be resumed.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use maar_machinery::error::FieldError;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 use super::read::revision_error;
 use super::{ListOptions, Selection};
@@ -90,12 +91,14 @@ pub(crate) struct WatchStream {
     changes: Follower,
     deadline: Instant,
     next_bookmark: Instant,
+    /// Kept between events: to set a timer for each would cost more than the event.
+    timer: Pin<Box<Sleep>>,
     ended: bool,
 }
 
 impl Server {
     pub(crate) fn watch(&self, resource: &Resource, options: WatchOptions) -> Result<WatchStream, ApiError> {
-        let changes = self.store.follow();
+        let changes = self.store.follow_tables([&*resource.table]);
         let mut waiting = VecDeque::new();
         let mut at = options.after.unwrap_or(0);
         let current = self.store.revision();
@@ -125,6 +128,7 @@ impl Server {
             changes,
             deadline: now + options.timeout,
             next_bookmark: now + BOOKMARK_EVERY,
+            timer: Box::pin(tokio::time::sleep_until(now + options.timeout)),
             ended: false,
             options,
         })
@@ -149,10 +153,13 @@ impl WatchStream {
             }
             let wake =
                 if self.options.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline };
+            if self.timer.deadline() != wake {
+                self.timer.as_mut().reset(wake);
+            }
             tokio::select! {
                 biased;
                 () = self.changes.changed() => {}
-                () = tokio::time::sleep_until(wake) => self.on_timer(),
+                () = self.timer.as_mut() => self.on_timer(),
             }
         }
     }
@@ -163,7 +170,11 @@ impl WatchStream {
             self.ended = true;
         } else if now >= self.next_bookmark {
             self.next_bookmark = now + BOOKMARK_EVERY;
-            self.waiting.push_back(WatchEvent::Bookmark(self.at, false));
+            // Other tables may have moved on, and the watch with them.
+            self.collect();
+            if !self.ended {
+                self.waiting.push_back(WatchEvent::Bookmark(self.at, false));
+            }
         }
     }
 

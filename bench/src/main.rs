@@ -1,0 +1,33 @@
+//! Measures the embedded cluster beside a real Kubernetes on the same machine, and beside raw limits.
+//!
+//! `make bench` runs it. Start reading at [`compare`], then the files in `scenario/`: each is one thing measured,
+//! written once for every peer. docs/operations/benchmarks.md says what the figures mean.
+
+mod cli;
+mod client;
+mod compare;
+mod kubeconfig;
+mod limits;
+mod memory;
+mod peer;
+mod pods;
+mod process;
+mod report;
+mod scenario;
+mod serve;
+mod start;
+mod statistics;
+mod up;
+
+use clap::Parser as _;
+
+/// The one `maar` has.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> anyhow::Result<std::process::ExitCode> {
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .map_err(|_| anyhow::anyhow!("a TLS provider was installed before main"))?;
+    cli::run(&cli::Cli::parse())
+}
