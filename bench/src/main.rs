@@ -21,10 +21,6 @@ mod up;
 
 use clap::Parser as _;
 
-/// The one `maar` has.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> anyhow::Result<std::process::ExitCode> {
     rustls::crypto::ring::default_provider()
         .install_default()

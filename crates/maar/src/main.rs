@@ -4,10 +4,6 @@ mod commands;
 
 use clap::Parser as _;
 
-/// The embedded API server is mostly small allocations, from several threads.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     rustls::crypto::ring::default_provider()
