@@ -17,7 +17,7 @@ use crate::store::Store;
 use crate::world::{Clock, World};
 
 mod bootstrap;
-mod connect;
+pub(crate) mod connect;
 mod listen;
 
 pub use listen::{ListenError, Listener};

@@ -7,6 +7,7 @@ mod admission;
 mod cluster;
 mod controllers;
 mod documents;
+mod faults;
 mod hooks;
 mod identity;
 mod local;
@@ -25,6 +26,10 @@ mod verbs;
 mod world;
 
 pub use cluster::{Cluster, Config, ListenError, Listener};
+pub use faults::{
+    Chances, Component, EventLog, Fault, FaultLayer, FaultService, Faults, LogEntry, Moment, Outage, Rule,
+    Subject,
+};
 pub use identity::{PkiError, TransportError};
 pub use server::UserInfo;
 pub use status::ApiError;

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::Resource as KubeResource;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::faults::Subject;
 use crate::request::{FieldValidation, WriteOptions};
 use crate::resource::{Resource, Subresource};
 use crate::server::{Caller, Server};
@@ -73,8 +75,11 @@ impl Local {
         let resource = self.resource::<K>();
         let namespace = object.meta().namespace.clone().unwrap_or_default();
         let value = to_value(object)?;
-        let written =
-            self.server.create(&self.caller, &resource, &namespace, value, &Self::options()).await?;
+        let name = object.meta().name.as_ref().or(object.meta().generate_name.as_ref());
+        let key = Key::new(&resource.table, &namespace, name.map_or("", String::as_str));
+        let options = Self::options();
+        let create = self.server.create(&self.caller, &resource, &namespace, value, &options);
+        let written = self.write("create", &key, create).await?;
         from_entry(&written.entry)
     }
 
@@ -137,8 +142,9 @@ impl Local {
             typed.meta_mut().resource_version = version.map(ToOwned::to_owned);
             Ok(Changed { object: to_value(&typed)?, warnings: Vec::new(), fields_settled: false })
         };
-        let written =
-            self.server.modify(&self.caller, &resource, &key, part, &change, &Self::options()).await?;
+        let options = Self::options();
+        let modify = self.server.modify(&self.caller, &resource, &key, part, &change, &options);
+        let written = self.write("update", &key, modify).await?;
         from_entry(&written.entry)
     }
 
@@ -151,7 +157,9 @@ impl Local {
         patch: Value,
     ) -> Result<Arc<Entry>, ApiError> {
         let body = PatchBody::Merge(patch);
-        let written = self.server.patch(&self.caller, resource, key, part, &body, &Self::options()).await?;
+        let options = Self::options();
+        let patch = self.server.patch(&self.caller, resource, key, part, &body, &options);
+        let written = self.write("patch", key, patch).await?;
         Ok(written.entry)
     }
 
@@ -172,7 +180,8 @@ impl Local {
             },
             target: Target { kind: "Node".into(), name: node.to_owned() },
         };
-        self.server.bind(&self.caller, &key, &binding, &Self::options()).await
+        let options = Self::options();
+        self.write("create", &key, self.server.bind(&self.caller, &key, &binding, &options)).await
     }
 
     /// Deletes an object; that it is gone already is not an error.
@@ -194,10 +203,26 @@ impl Local {
         key: &Key,
         options: &DeleteOptions,
     ) -> Result<(), ApiError> {
-        match self.server.delete(&self.caller, resource, key, options).await {
+        match self.write("delete", key, self.server.delete(&self.caller, resource, key, options)).await {
             Err(error) if !error.is_not_found() => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// Every write passes here, where faults meet it and the log takes it down if anybody has asked for that.
+    fn write<'a, T: 'a>(
+        &'a self,
+        verb: &'static str,
+        key: &'a Key,
+        write: impl Future<Output = Result<T, ApiError>> + Send + 'a,
+    ) -> BoxFuture<'a, Result<T, ApiError>> {
+        // On the heap, because a write with its admission is large, and controllers hold it in many places.
+        let Some(plan) = self.server.faults.get() else { return Box::pin(write) };
+        let write = Box::pin(write);
+        Box::pin(async move {
+            let subject = Subject::of_controller(&self.caller.manager, verb, key);
+            plan.controller_write(&subject, write).await
+        })
     }
 
     fn options() -> WriteOptions {

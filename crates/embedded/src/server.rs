@@ -4,7 +4,7 @@ mod caller;
 mod handler;
 mod respond;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use maar_streams::dial::Dial;
 use parking_lot::{Mutex, RwLock};
@@ -16,6 +16,7 @@ pub(crate) use respond::value as respond_value;
 
 use crate::admission;
 use crate::documents::Documents;
+use crate::faults::Plan;
 use crate::identity::Identity;
 use crate::resource::{Registry, Resource};
 use crate::status::ApiError;
@@ -39,6 +40,8 @@ pub(crate) struct Server {
     pub(crate) kubelets: RwLock<Option<Arc<dyn Dial>>>,
     /// The OpenAPI documents made so far.
     pub(crate) openapi: Documents,
+    /// What goes wrong here, once somebody has asked for it.
+    pub(crate) faults: OnceLock<Arc<Plan>>,
 }
 
 impl std::fmt::Debug for Server {
@@ -64,6 +67,7 @@ impl Server {
             webhooks: RwLock::new(None),
             kubelets: RwLock::new(None),
             openapi: Documents::default(),
+            faults: OnceLock::new(),
         }
     }
 

@@ -159,6 +159,11 @@ impl<R: Runtime> Table<R> {
         let Some(entry) = self.pods.get_mut(uid) else { return Ok(()) };
         entry.seen = self.list;
         entry.refresh(object, &mut self.templates, now)?;
+        // Whoever gives a node up says that its Pods are not ready; the kubelet, back again, knows better.
+        let shows = object.condition("Ready") == Some("True");
+        if !entry.in_flight && entry.shown_ready.is_some_and(|ready| ready != shows) {
+            entry.shown = None;
+        }
         if resume::phase(&object.status) == Phase::Failed {
             let text = |field: &str| object.status[field].as_str().unwrap_or_default().into();
             let verdict = Verdict { reason: text("reason"), message: text("message") };
@@ -194,6 +199,7 @@ impl<R: Runtime> Table<R> {
         host.join(&entry.pod, &mut entry.life);
         let shown = status::render(&entry.pod, &entry.life, host.host(self.runtime.scheme()), now);
         entry.shown = read::covers(&object.status, &shown).then(|| entry::fingerprint(&shown));
+        entry.shown_ready = entry.shown.map(|_| read::is_ready(&shown));
         self.names.insert((entry.pod.namespace.clone(), entry.pod.name.clone()), uid.clone());
         self.pods.insert(uid.clone(), entry);
         Ok(())
@@ -310,7 +316,10 @@ impl<R: Runtime> Table<R> {
                 let wait = RETRY_START.saturating_mul(1 << entry.attempts.min(8)).min(RETRY_LIMIT);
                 entry.retry = Some(after(now, wait));
             }
-            (_, Request::Status(_)) => (entry.shown, entry.attempts) = (Some(entry.writing), 0),
+            (_, Request::Status(status)) => {
+                (entry.shown, entry.attempts) = (Some(entry.writing), 0);
+                entry.shown_ready = Some(read::is_ready(status));
+            }
             // The watch says when it is really gone; finalizers may keep it.
             (_, Request::Delete) => (entry.removed, entry.attempts) = (true, 0),
         }

@@ -1,4 +1,8 @@
-//! Clusters for tests, and the parity suite that holds the embedded one to the real one.
+//! Clusters for tests: scenarios that are written once and run on every kind of cluster, and the parity suite that
+//! holds the embedded one to the real one. Start reading at [`scenario`]; docs/guide/testing.md shows how to use it.
 
+pub mod build;
 pub mod parity;
+pub mod read;
+pub mod scenario;
 pub mod target;

@@ -24,9 +24,8 @@ impl Target {
 
     /// The first real cluster on offer, if there is one.
     pub async fn real() -> anyhow::Result<Option<Self>> {
-        #[expect(clippy::disallowed_methods, reason = "the one place where tests learn of real clusters")]
-        let Ok(files) = std::env::var(REAL_KUBECONFIG) else { return Ok(None) };
-        let file = files.split(':').next().unwrap_or_default();
+        let files = real_kubeconfigs();
+        let Some(file) = files.first() else { return Ok(None) };
         let kubeconfig = kube::config::Kubeconfig::read_from(file)
             .with_context(|| format!("reading {REAL_KUBECONFIG}={file}"))?;
         let options = kube::config::KubeConfigOptions::default();
@@ -41,4 +40,11 @@ impl Target {
             Self::Real(config) => Ok(Client::try_from((**config).clone())?),
         }
     }
+}
+
+/// The kubeconfig files of the real clusters on offer.
+pub fn real_kubeconfigs() -> Vec<String> {
+    #[expect(clippy::disallowed_methods, reason = "the one place where tests learn of real clusters")]
+    let files = std::env::var(REAL_KUBECONFIG).unwrap_or_default();
+    files.split(':').filter(|file| !file.is_empty()).map(ToOwned::to_owned).collect()
 }

@@ -1,5 +1,7 @@
 //! Ways to reach a cluster from inside the process.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
@@ -8,10 +10,10 @@ use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use kube::Client;
 use kube::client::Body as KubeBody;
-use tower::ServiceExt as _;
-use tower::service_fn;
+use tower::{Service, ServiceExt as _, service_fn};
 
 use super::Cluster;
+use crate::faults::{Faults, Plan};
 use crate::identity::Trusted;
 use crate::server::UserInfo;
 
@@ -26,21 +28,41 @@ impl Cluster {
 
     /// A client without a socket, acting as `user`.
     pub fn client_as(&self, user: UserInfo) -> Client {
-        let router = self.router.clone();
-        let service = service_fn(move |request: Request<KubeBody>| {
-            let router = router.clone();
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(Trusted(user.clone()));
-            async move {
-                if request.headers().contains_key(header::UPGRADE) {
-                    upgradable(router, request).await
-                } else {
-                    router.oneshot(request).await.map_err(|never| match never {})
-                }
-            }
-        });
-        Client::new(service, "default")
+        Client::new(service(self.router.clone(), user), "default")
     }
+
+    /// A client for a component, acting as the administrator, whose requests meet this cluster's faults.
+    pub fn client_for(&self, component: &str) -> Client {
+        self.faults().client(component)
+    }
+
+    /// What goes wrong in this cluster: nothing until somebody says so.
+    pub fn faults(&self) -> Faults {
+        let server = &self.server;
+        let plan = server
+            .faults
+            .get_or_init(|| Arc::new(Plan::new(Arc::clone(&server.store), server.world.clock.clone())));
+        Faults::new(Arc::clone(plan), self.router.clone())
+    }
+}
+
+/// Hands requests of `user` to the server without a socket.
+pub(crate) fn service(
+    router: Router,
+    user: UserInfo,
+) -> impl Service<Request<KubeBody>, Response = Response, Error = hyper::Error, Future: Send> + Clone + Send {
+    service_fn(move |request: Request<KubeBody>| {
+        let router = router.clone();
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(Trusted(user.clone()));
+        async move {
+            if request.headers().contains_key(header::UPGRADE) {
+                upgradable(router, request).await
+            } else {
+                router.oneshot(request).await.map_err(|never| match never {})
+            }
+        }
+    })
 }
 
 /// Sends one request over an in-memory connection, because only a connection can switch protocols.

@@ -75,7 +75,9 @@ impl DisruptionController {
         let (status, again) = plan::status(&Observed { budget: &budget, pods: &pods, scale, now });
         if budget.status.as_ref() != Some(&status) {
             let change = |budget: &mut PodDisruptionBudget| budget.status = Some(status.clone());
-            self.base.local.modify_status(namespace, name, change).await?;
+            // Just this version: an eviction that came in between has used up what would be written as still allowed.
+            let version = budget.metadata.resource_version.clone().unwrap_or_default();
+            self.base.local.modify_status_at(namespace, name, &version, change).await?;
         }
         Ok(again)
     }

@@ -123,7 +123,7 @@ impl GarbageCollector {
         let Some(key) = owner_key(registry, owner, namespace) else { return OwnerState::Solid };
         match self.base.store().get(&key).filter(|entry| entry.meta.uid == owner.uid) {
             None => OwnerState::Gone,
-            Some(entry) if entry.meta.deleting && owner.block_owner_deletion => {
+            Some(entry) if entry.meta.deleting => {
                 let waits = finalizers(&entry.value()).iter().any(|one| one == FOREGROUND);
                 if waits { OwnerState::Waiting } else { OwnerState::Solid }
             }

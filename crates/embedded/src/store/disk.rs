@@ -3,7 +3,10 @@
 //! One line of the log is one transaction, handed to the kernel in one write before the change is acknowledged.
 //! A process that is killed therefore loses nothing it answered for; an unfinished last line was never answered
 //! and is dropped. The log is not forced to the platter on every write: the machine losing power may cost the
-//! last moments, which is what the embedded cluster promises and no more.
+//! last moments, which is what the embedded cluster promises and no more (docs/operations/data-dir.md).
+//! Snapshots are forced down before the log they replace is emptied, so that a power cut never costs more than that.
+//!
+//! A write that fails half-way, most likely because the disk is full, is taken back before anything else is written.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -86,12 +89,28 @@ impl Loaded {
     }
 }
 
+/// The file behind the log; a trait so that tests can fill up the disk.
+pub(super) trait LogFile: Write + std::fmt::Debug + Send + Sync {
+    fn set_len(&self, length: u64) -> io::Result<()>;
+}
+
+impl LogFile for File {
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        File::set_len(self, length)
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Disk {
     folder: PathBuf,
-    log: File,
+    log: Box<dyn LogFile>,
+    /// How long the log is, as far as it holds whole transactions.
     log_bytes: u64,
+    /// Whether part of a failed write may stand behind them.
+    torn: bool,
     snapshot_bytes: u64,
+    /// How long the log was when the last snapshot failed; none is tried again until there is much more.
+    snapshot_failed_at: Option<u64>,
     /// Held for as long as the store lives.
     _lock: File,
 }
@@ -109,33 +128,55 @@ impl Disk {
             OpenOptions::new().create(true).append(true).read(true).open(&log_path).map_err(at(&log_path))?;
         // Cuts off a last line that was never finished, so that the next one starts on its own.
         log.set_len(log_bytes).map_err(at(&log_path))?;
-        Ok((Self { folder: folder.to_owned(), log, log_bytes, snapshot_bytes, _lock: lock }, loaded))
+        let disk = Self {
+            folder: folder.to_owned(),
+            log: Box::new(log),
+            log_bytes,
+            torn: false,
+            snapshot_bytes,
+            snapshot_failed_at: None,
+            _lock: lock,
+        };
+        Ok((disk, loaded))
     }
 
     pub(super) fn append(&mut self, changes: &[Change]) -> Result<(), DiskError> {
-        let path = || self.folder.join("log");
+        let path = self.folder.join("log");
+        let unreadable = |source| DiskError::Line { path: path.clone(), line: 0, source };
         let records: Vec<Record<'_>> = changes
             .iter()
             .map(|change| record(&change.key.table, &change.key.row, &change.entry, change.deleted))
             .collect::<Result<_, _>>()
-            .map_err(|source| DiskError::Line { path: path(), line: 0, source })?;
-        let mut line = serde_json::to_vec(&records).map_err(|source| DiskError::Line {
-            path: path(),
-            line: 0,
-            source,
-        })?;
+            .map_err(unreadable)?;
+        let mut line = serde_json::to_vec(&records).map_err(unreadable)?;
         line.push(b'\n');
-        if let Err(source) = self.log.write_all(&line) {
-            // Part of the line may be in the file; the transaction must not appear after a restart.
-            let _ = self.log.set_len(self.log_bytes);
-            return Err(DiskError::Io { path: path(), source });
+        self.write_line(&line).map_err(|source| DiskError::Io { path, source })
+    }
+
+    fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.torn {
+            self.mend()?;
+        }
+        if let Err(error) = self.log.write_all(line) {
+            // Part of the line may be in the file; the transaction must not appear after a restart, and the next one
+            // must not be written behind it. If it cannot be taken back now, it is before the next write.
+            self.torn = true;
+            let _ = self.mend();
+            return Err(error);
         }
         self.log_bytes += line.len() as u64;
         Ok(())
     }
 
+    fn mend(&mut self) -> io::Result<()> {
+        self.log.set_len(self.log_bytes)?;
+        self.torn = false;
+        Ok(())
+    }
+
     pub(super) fn wants_snapshot(&self) -> bool {
-        self.log_bytes > MIN_LOG_BYTES.max(2 * self.snapshot_bytes)
+        let grown = self.log_bytes - self.snapshot_failed_at.unwrap_or(0).min(self.log_bytes);
+        grown > MIN_LOG_BYTES.max(2 * self.snapshot_bytes)
     }
 
     /// Writes all rows to a new snapshot and empties the log.
@@ -148,20 +189,38 @@ impl Disk {
         rows: impl Iterator<Item = (Arc<str>, Arc<str>, Arc<Entry>)>,
     ) -> Result<(), DiskError> {
         let temporary = self.folder.join("snapshot.new");
-        let file = File::create(&temporary).map_err(at(&temporary))?;
+        let written = self.write_snapshot(&temporary, revision, rows);
+        if written.is_err() {
+            self.snapshot_failed_at = Some(self.log_bytes);
+            // Half a snapshot is of no use to anybody, and the log needs the room.
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+
+    fn write_snapshot(
+        &mut self,
+        temporary: &Path,
+        revision: u64,
+        rows: impl Iterator<Item = (Arc<str>, Arc<str>, Arc<Entry>)>,
+    ) -> Result<(), DiskError> {
+        let file = File::create(temporary).map_err(at(temporary))?;
         let mut writer = BufWriter::with_capacity(1 << 20, file);
         for (table, row, entry) in rows {
-            write_line(&mut writer, &temporary, &record(&table, &row, &entry, false))?;
+            write_line(&mut writer, temporary, &record(&table, &row, &entry, false))?;
         }
-        write_line(&mut writer, &temporary, &Ok(SnapshotEnd { end: revision }))?;
+        write_line(&mut writer, temporary, &Ok(SnapshotEnd { end: revision }))?;
         let file = writer
             .into_inner()
-            .map_err(|error| DiskError::Io { path: temporary.clone(), source: error.into_error() })?;
-        file.sync_all().map_err(at(&temporary))?;
-        self.snapshot_bytes = file.metadata().map_err(at(&temporary))?.len();
-        fs::rename(&temporary, self.folder.join("snapshot")).map_err(at(&temporary))?;
+            .map_err(|error| DiskError::Io { path: temporary.to_owned(), source: error.into_error() })?;
+        file.sync_all().map_err(at(temporary))?;
+        let snapshot_bytes = file.metadata().map_err(at(temporary))?.len();
+        fs::rename(temporary, self.folder.join("snapshot")).map_err(at(temporary))?;
+        // The new name must be down before the log it replaces is emptied.
+        File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(at(&self.folder))?;
         self.log.set_len(0).map_err(at(&self.folder))?;
-        self.log_bytes = 0;
+        (self.snapshot_bytes, self.log_bytes) = (snapshot_bytes, 0);
+        (self.torn, self.snapshot_failed_at) = (false, None);
         Ok(())
     }
 }
@@ -257,3 +316,6 @@ fn read_lines(
         bytes += line.len() as u64;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,8 @@ pub(crate) struct PodEntry {
     fail_text: Option<Box<str>>,
     /// Fingerprint of the status that the API shows, as far as we know.
     pub(super) shown: Option<u64>,
+    /// Whether it shows the Pod as ready, if we wrote it.
+    pub(super) shown_ready: Option<bool>,
     /// Fingerprint of the status it should show.
     pub(super) want: u64,
     /// Fingerprint of the status being written.
@@ -76,6 +78,7 @@ impl PodEntry {
             mark: mark(object),
             fail_text: None,
             shown: None,
+            shown_ready: None,
             want: 0,
             writing: 0,
             remove: false,

@@ -16,6 +16,12 @@ pub(super) fn covers(have: &Value, want: &Value) -> bool {
     }
 }
 
+/// Whether a status says that its Pod is ready.
+pub(super) fn is_ready(status: &Value) -> bool {
+    let conditions = status["conditions"].as_array();
+    conditions.into_iter().flatten().any(|one| one["type"] == "Ready" && one["status"] == "True")
+}
+
 fn covers_list(have: &[Value], want: &[Value]) -> bool {
     let by_type = want.iter().all(|element| element.get("type").is_some_and(Value::is_string));
     if by_type && !want.is_empty() {

@@ -160,6 +160,31 @@ fn a_pod_runs_and_is_deleted_with_few_writes() {
 }
 
 #[test]
+fn a_pod_that_others_called_not_ready_is_ready_again_when_its_node_is_back() {
+    let mut world = World::new();
+    world.create("a", "n0", &json!({}), 0);
+    world.until(5);
+    let network = crate::failure::Failures { network: true, ..crate::failure::Failures::NONE };
+    world.table.nodes.get_mut("n0").unwrap().set_failures(network);
+    // As the node controller does when nothing was heard of a node for long.
+    world.change("a", 60, |object| {
+        for condition in object.status["conditions"].as_array_mut().unwrap() {
+            if condition["type"] == "Ready" {
+                condition["status"] = json!("False");
+            }
+        }
+    });
+    world.until(100);
+    assert_eq!(world.objects["uid-a"].condition("Ready"), Some("False"), "nothing comes from the node");
+    world.table.nodes.get_mut("n0").unwrap().set_failures(crate::failure::Failures::NONE);
+    world.table.node_changed("n0", at(100));
+    world.flush(at(100));
+    assert_eq!((world.objects["uid-a"].condition("Ready"), world.writes), (Some("True"), 3));
+    world.until(10_000);
+    assert_eq!(world.writes, 3, "once is enough");
+}
+
+#[test]
 fn pods_of_other_nodes_are_none_of_our_business() {
     let mut world = World::new();
     world.create("a", "elsewhere", &json!({}), 0);

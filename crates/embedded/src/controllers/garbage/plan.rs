@@ -9,7 +9,7 @@ pub(crate) enum OwnerState {
     Solid,
     /// No object has that uid.
     Gone,
-    /// It is being deleted in the foreground and this dependent holds it up.
+    /// It is being deleted in the foreground: its dependents go first, whether they hold it up or not.
     Waiting,
 }
 

@@ -59,6 +59,7 @@ async fn foreground_deletion_waits_for_what_blocks() {
     let waiting: ConfigMap = world.get("parent").await;
     assert_eq!(waiting.metadata.finalizers.as_deref(), Some(&["foregroundDeletion".to_owned()][..]));
     assert!(world.get::<ConfigMap>("held").await.metadata.deletion_timestamp.is_some());
+    assert!(!own(&world).await.contains(&"loose".to_owned()), "what holds nothing up need not wait either");
     world.patch::<ConfigMap>("held", json!({"metadata": {"finalizers": null}})).await;
     world.wait("everything to go", async |world| own(world).await.is_empty()).await;
 }
