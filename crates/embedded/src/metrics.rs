@@ -49,8 +49,8 @@ impl Server {
         else {
             return Err(ApiError::no_such_path());
         };
-        if method != Method::GET || query.flag("watch")?.unwrap_or(false) || !target.subresource.is_empty() {
-            return Err(ApiError::method_not_allowed("metrics can only be read and listed"));
+        if method != Method::GET || query.flag("watch").unwrap_or(false) || !target.subresource.is_empty() {
+            return Err(ApiError::method_not_allowed());
         }
         let found = self.select(target, query)?;
         let mut items = self.measure(&found, *plural == "nodes").await;

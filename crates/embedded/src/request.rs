@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use http::{HeaderMap, Method, header};
+use maar_machinery::error::FieldError;
 
 use crate::status::ApiError;
 
@@ -24,6 +25,8 @@ pub(crate) struct Target {
     pub(crate) subresource: String,
     /// What follows the subresource (proxy paths).
     pub(crate) rest: String,
+    /// Whether this is `…/watch/…`, the old way to ask for a watch.
+    pub(crate) watching: bool,
 }
 
 /// Where a path leads.
@@ -38,7 +41,9 @@ pub(crate) enum Route {
 /// Reads a path.
 pub(crate) fn route(path: &str) -> Route {
     let other = || Route::Other(path.trim_end_matches('/').to_owned());
-    let mut segments = path.split('/').filter(|segment| !segment.is_empty());
+    // Decoded before it is taken apart, as the real server does: no name has a slash in it.
+    let decoded = decode(path);
+    let mut segments = decoded.split('/').filter(|segment| !segment.is_empty());
     let (group, version) = match segments.next() {
         Some("api") => ("", segments.next()),
         Some("apis") => match segments.next() {
@@ -48,12 +53,17 @@ pub(crate) fn route(path: &str) -> Route {
         _ => return other(),
     };
     let Some(version) = version else { return other() };
-    let rest: Vec<Cow<'_, str>> = segments.map(decode).collect();
-    let Some(target) = target(group, version, &rest) else { return other() };
+    let rest: Vec<&str> = segments.collect();
+    let (rest, watching) = match rest.split_first() {
+        Some((&"watch", rest)) if !rest.is_empty() => (rest, true),
+        _ => (&rest[..], false),
+    };
+    let Some(mut target) = target(group, version, rest) else { return other() };
+    target.watching = watching;
     Route::Resource(target)
 }
 
-fn target(group: &str, version: &str, rest: &[Cow<'_, str>]) -> Option<Target> {
+fn target(group: &str, version: &str, rest: &[&str]) -> Option<Target> {
     let mut target = Target {
         group: group.to_owned(),
         version: version.to_owned(),
@@ -62,29 +72,30 @@ fn target(group: &str, version: &str, rest: &[Cow<'_, str>]) -> Option<Target> {
         name: String::new(),
         subresource: String::new(),
         rest: String::new(),
+        watching: false,
     };
     let is_namespace_part = |part: &str| matches!(part, "status" | "finalize");
     let tail = match rest {
         [] => return None,
         // `namespaces/x` and its subresources are the object; with anything else behind, a prefix.
         [first, namespace, more @ ..]
-            if first == "namespaces"
+            if *first == "namespaces"
                 && group.is_empty()
                 && more.first().is_none_or(|part| is_namespace_part(part)) =>
         {
-            target.namespace = namespace.to_string();
+            (*namespace).clone_into(&mut target.namespace);
             rest
         }
-        [first, namespace, more @ ..] if first == "namespaces" && !more.is_empty() => {
-            target.namespace = namespace.to_string();
+        [first, namespace, more @ ..] if *first == "namespaces" && !more.is_empty() => {
+            (*namespace).clone_into(&mut target.namespace);
             more
         }
         _ => rest,
     };
     let mut parts = tail.iter();
-    target.resource = parts.next()?.to_string();
-    target.name = parts.next().map(ToString::to_string).unwrap_or_default();
-    target.subresource = parts.next().map(ToString::to_string).unwrap_or_default();
+    (*parts.next()?).clone_into(&mut target.resource);
+    let mut next = || parts.next().copied().unwrap_or_default().to_owned();
+    (target.name, target.subresource) = (next(), next());
     target.rest = parts.fold(String::new(), |rest, part| rest + "/" + part);
     if group.is_empty() && target.resource == "namespaces" {
         target.namespace.clear();
@@ -139,15 +150,17 @@ impl Query {
         self.0.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// A yes or no; present without a value means yes.
-    pub(crate) fn flag(&self, key: &str) -> Result<Option<bool>, ApiError> {
-        match self.0.get(key).and_then(|values| values.first()).map(String::as_str) {
-            None => Ok(None),
-            Some("" | "1" | "true" | "True" | "TRUE" | "t") => Ok(Some(true)),
-            Some("0" | "false" | "False" | "FALSE" | "f") => Ok(Some(false)),
-            Some(other) => {
-                Err(ApiError::bad_request(format!("{key}: {other:?} is not allowed; use true or false")))
-            }
+    /// A yes or no; anything that is not a plain no means yes.
+    pub(crate) fn flag(&self, key: &str) -> Option<bool> {
+        let text = self.0.get(key)?.first()?;
+        Some(text != "0" && !text.eq_ignore_ascii_case("false"))
+    }
+
+    /// Makes this the query of a watch, of one object if it has a name.
+    pub(crate) fn turn_into_watch(&mut self, name: &str) {
+        self.0.insert("watch".into(), vec!["true".into()]);
+        if !name.is_empty() {
+            self.0.insert("fieldSelector".into(), vec![format!("metadata.name={name}")]);
         }
     }
 
@@ -174,6 +187,21 @@ pub(crate) enum FieldValidation {
     Strict,
 }
 
+impl FieldValidation {
+    /// What to warn about, or the refusal, when these fields were given twice.
+    pub(crate) fn judge(self, twice: &[String]) -> Result<Vec<String>, ApiError> {
+        let messages = twice.iter().map(|path| format!("duplicate field {path:?}"));
+        match self {
+            Self::Ignore => Ok(Vec::new()),
+            Self::Strict if !twice.is_empty() => {
+                let messages: Vec<String> = messages.collect();
+                Err(ApiError::bad_request(format!("strict decoding error: {}", messages.join(", "))))
+            }
+            Self::Warn | Self::Strict => Ok(messages.collect()),
+        }
+    }
+}
+
 /// Options of create, update and patch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WriteOptions {
@@ -190,37 +218,53 @@ pub(crate) struct WriteOptions {
 impl WriteOptions {
     /// Reads them from the query.
     pub(crate) fn parse(query: &Query) -> Result<Self, ApiError> {
+        check_write_options(query, "CreateOptions")?;
         let field_validation = match query.text("fieldValidation") {
-            None | Some("Warn") => FieldValidation::Warn,
             Some("Ignore") => FieldValidation::Ignore,
             Some("Strict") => FieldValidation::Strict,
-            Some(other) => {
-                return Err(ApiError::bad_request(format!(
-                    "fieldValidation: {other:?} is not supported; use Ignore, Warn or Strict"
-                )));
-            }
+            _ => FieldValidation::Warn,
         };
-        let field_manager = query.text("fieldManager").map(ToOwned::to_owned);
-        if field_manager.as_ref().is_some_and(|manager| manager.len() > 128) {
-            return Err(ApiError::bad_request("fieldManager: at most 128 characters are allowed"));
-        }
         Ok(Self {
-            dry_run: dry_run(query)?,
-            field_manager,
+            dry_run: query.text("dryRun") == Some("All"),
+            field_manager: query.text("fieldManager").map(ToOwned::to_owned),
             field_validation,
-            force: query.flag("force")?.unwrap_or(false),
+            force: query.flag("force").unwrap_or(false),
         })
     }
 }
 
-/// Whether the query asks for a dry run.
-pub(crate) fn dry_run(query: &Query) -> Result<bool, ApiError> {
-    match query.text("dryRun") {
-        None => Ok(false),
-        Some("All") => Ok(true),
-        Some(other) => Err(ApiError::bad_request(format!("dryRun: {other:?} is not supported; use All"))),
+/// What the options of a write are called, by its method.
+pub(crate) fn options_kind(method: &Method) -> Option<&'static str> {
+    match *method {
+        Method::POST => Some("CreateOptions"),
+        Method::PUT => Some("UpdateOptions"),
+        Method::PATCH => Some("PatchOptions"),
+        _ => None,
     }
 }
+
+/// Refuses options of a write that nobody knows.
+pub(crate) fn check_write_options(query: &Query, kind: &str) -> Result<(), ApiError> {
+    let mut errors = Vec::new();
+    let choices: [(&str, &[&str]); 2] =
+        [("dryRun", &["All"]), ("fieldValidation", &["Ignore", "Strict", "Warn"])];
+    for (option, choices) in choices {
+        if let Some(text) = query.text(option).filter(|text| !choices.contains(text)) {
+            errors.push(FieldError::not_supported(option, text, choices));
+        }
+    }
+    let manager = query.text("fieldManager").unwrap_or_default();
+    if manager.len() > MANAGER_LENGTH {
+        errors.push(FieldError::too_long("fieldManager", MANAGER_LENGTH as u64));
+    }
+    if manager.chars().any(char::is_control) {
+        errors.push(FieldError::invalid("fieldManager", manager, "should only contain printable characters"));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_options(kind, &errors)) }
+}
+
+/// How long the name of a manager may be.
+const MANAGER_LENGTH: usize = 128;
 
 /// In which form objects are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,11 +277,12 @@ pub(crate) enum Form {
     Metadata,
 }
 
-/// Reads the `Accept` header; the first form that is understood wins.
-pub(crate) fn accepted_form(headers: &HeaderMap) -> Result<Form, ApiError> {
+/// Reads the `Accept` header; the first form that is understood wins. Lists have a form of their own for metadata.
+pub(crate) fn accepted_form(headers: &HeaderMap, list: bool) -> Result<Form, ApiError> {
     let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else {
         return Ok(Form::Object);
     };
+    let mut refused = None;
     for choice in accept.split(',') {
         let mut parts = choice.split(';').map(str::trim);
         let media = parts.next().unwrap_or_default();
@@ -247,14 +292,17 @@ pub(crate) fn accepted_form(headers: &HeaderMap) -> Result<Form, ApiError> {
         if !understood {
             continue;
         }
-        match parameters.get("as").copied() {
-            None => return Ok(Form::Object),
-            Some("Table") => return Ok(Form::Table),
-            Some("PartialObjectMetadata" | "PartialObjectMetadataList") => return Ok(Form::Metadata),
-            Some(_) => {}
+        let Some(shape) = parameters.get("as").copied() else { return Ok(Form::Object) };
+        let known = parameters.get("g").is_none_or(|group| *group == "meta.k8s.io")
+            && parameters.get("v").is_none_or(|version| matches!(*version, "v1" | "v1beta1"));
+        match shape {
+            "Table" if known => return Ok(Form::Table),
+            "PartialObjectMetadata" if known && !list => return Ok(Form::Metadata),
+            "PartialObjectMetadataList" if known && list => return Ok(Form::Metadata),
+            other => refused = Some(other),
         }
     }
-    Err(ApiError::not_acceptable())
+    Err(refused.map_or_else(ApiError::not_acceptable, ApiError::no_such_form))
 }
 
 /// The verb that authorization knows a request by.
@@ -262,7 +310,7 @@ pub(crate) fn verb(method: &Method, target: &Target, query: &Query) -> &'static 
     let collection = target.name.is_empty();
     let connect = matches!(target.subresource.as_str(), "exec" | "attach" | "portforward" | "proxy");
     match *method {
-        Method::GET | Method::HEAD if query.flag("watch") == Ok(Some(true)) => "watch",
+        Method::GET | Method::HEAD if query.flag("watch") == Some(true) => "watch",
         // A client opens exec with GET when it speaks WebSocket and with POST when it speaks SPDY: to
         // authorization both create a session.
         Method::GET | Method::POST if connect && target.subresource != "proxy" => "create",
@@ -320,7 +368,7 @@ mod tests {
     fn queries_are_decoded() {
         let query = Query::parse(Some("labelSelector=a%3Db%2Cc&watch=1&command=a&command=b+c"));
         assert_eq!(query.text("labelSelector"), Some("a=b,c"));
-        assert_eq!(query.flag("watch"), Ok(Some(true)));
+        assert_eq!(query.flag("watch"), Some(true));
         assert_eq!(query.text("command"), Some("a"));
         assert!(query.number::<u64>("watch").is_ok());
     }

@@ -14,7 +14,7 @@ use maar_machinery::fields::Type;
 use maar_machinery::schema::Schema;
 use serde_json::Value;
 
-pub(crate) use builtin::Builtin;
+pub(crate) use builtin::{Builtin, builtins};
 pub(crate) use registry::Registry;
 pub(crate) use transient::{TRANSIENTS, Transient, TransientFact, transient};
 
@@ -45,6 +45,10 @@ pub enum Subresource {
     Approval,
     /// The end of a namespace.
     Finalize,
+    /// Containers added to a running Pod to look into it.
+    EphemeralContainers,
+    /// What a running Pod asks for.
+    Resize,
 }
 
 impl Subresource {
@@ -63,6 +67,8 @@ impl Subresource {
             Self::Token => "token",
             Self::Approval => "approval",
             Self::Finalize => "finalize",
+            Self::EphemeralContainers => "ephemeralcontainers",
+            Self::Resize => "resize",
         }
     }
 }
@@ -149,6 +155,22 @@ impl Resource {
             Origin::Builtin(_) => builtin_types::merge_type(&self.group, &self.version, &self.kind)
                 .expect("a test decodes an object of every built-in resource"),
             Origin::Custom(version) => version.merge_type(),
+        }
+    }
+
+    /// What clients of a version on its way out are told.
+    pub(crate) fn deprecation(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Custom(version) => version.deprecation.clone(),
+            Origin::Builtin(fact) => fact.deprecation.map(ToOwned::to_owned),
+        }
+    }
+
+    /// Whether an update may leave out which revision it is of.
+    pub(crate) fn allows_unconditional_update(&self) -> bool {
+        match &self.origin {
+            Origin::Custom(_) => false,
+            Origin::Builtin(fact) => fact.unconditional,
         }
     }
 

@@ -84,13 +84,16 @@ impl ApiError {
         Self::new(404, "NotFound", "the server could not find the requested resource").with_empty_details()
     }
 
-    /// 405: the resource exists, the verb does not apply to it.
-    pub fn method_not_allowed(what: impl std::fmt::Display) -> Self {
-        Self::new(
-            405,
-            "MethodNotAllowed",
-            format!("the server does not allow this method on the requested resource: {what}"),
-        )
+    /// 405: the resource exists, the method does not apply to it.
+    pub fn method_not_allowed() -> Self {
+        let message = "the server does not allow this method on the requested resource";
+        Self::new(405, "MethodNotAllowed", message).with_empty_details()
+    }
+
+    /// 405: the same, as it is said of custom kinds.
+    pub(crate) fn verb_not_supported(resource: &Resource, verb: &str) -> Self {
+        let message = format!("{verb} is not supported on resources of kind {:?}", resource.qualified());
+        Self::new(405, "MethodNotAllowed", message).about(resource, "")
     }
 
     /// 409: create found the name taken.
@@ -109,6 +112,24 @@ impl ApiError {
         .about(resource, name)
     }
 
+    /// 409: a part of the object does not fit what the request expects.
+    pub(crate) fn conflict_of_part(
+        resource: &Resource,
+        part: &str,
+        name: &str,
+        why: impl std::fmt::Display,
+    ) -> Self {
+        let whole = format!("{}/{part}", resource.plural);
+        let message = format!("Operation cannot be fulfilled on {whole} {name:?}: {why}");
+        Self { message, ..Self::conflict(resource, name, "") }.of_kind(&whole)
+    }
+
+    /// 409: the same where the real server names the kind instead of the resource.
+    pub(crate) fn conflict_of_kind(resource: &Resource, name: &str, why: impl std::fmt::Display) -> Self {
+        let message = format!("Operation cannot be fulfilled on {} {name:?}: {why}", resource.kind);
+        Self { message, ..Self::conflict(resource, name, "") }.of_kind(&resource.kind)
+    }
+
     /// 409: somebody else changed the object since it was read.
     pub fn modified(resource: &Resource, name: &str) -> Self {
         Self::conflict(
@@ -125,28 +146,55 @@ impl ApiError {
 
     /// 415: a body of an unsupported kind.
     pub fn unsupported_media_type(message: impl Into<String>) -> Self {
-        Self::new(415, "UnsupportedMediaType", message).with_empty_details()
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// 415: a patch of a type that nobody knows.
+    pub(crate) fn unknown_patch_type(message: impl Into<String>) -> Self {
+        Self::unsupported_media_type(message).with_empty_details()
     }
 
     /// 422: the object was understood and is not valid.
     pub fn invalid(resource: &Resource, name: &str, errors: &[FieldError]) -> Self {
-        let causes: Vec<Value> = errors.iter().map(cause).collect();
         let message = invalid_message(&resource.kind, &resource.group, name, errors);
-        let mut error = Self::new(422, "Invalid", message);
-        let mut details = subject(name, &resource.group, &resource.kind);
-        details["causes"] = causes.into();
-        error.details = Some(details);
-        error
+        Self::invalid_subject(message, subject(name, &resource.group, &resource.kind), errors)
+    }
+
+    /// 422: an update of a kind that must say which revision it is of.
+    pub(crate) fn unconditional_update(resource: &Resource, name: &str) -> Self {
+        let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        Self::invalid_question(&resource.group, &resource.plural, name, &error)
     }
 
     /// 422: the options of a request contradict each other.
-    pub(crate) fn invalid_options(kind: &str, error: &FieldError) -> Self {
-        let message = invalid_message(kind, OPTIONS_GROUP, "", std::slice::from_ref(error));
+    pub(crate) fn invalid_options(kind: &str, errors: &[FieldError]) -> Self {
+        let message = invalid_message(kind, OPTIONS_GROUP, "", errors);
+        Self::invalid_subject(message, subject("", OPTIONS_GROUP, kind), errors)
+    }
+
+    /// 422: a question that cannot be answered as it is asked.
+    pub(crate) fn invalid_question(group: &str, kind: &str, name: &str, error: &FieldError) -> Self {
+        let errors = std::slice::from_ref(error);
+        Self::invalid_subject(invalid_message(kind, group, name, errors), subject(name, group, kind), errors)
+    }
+
+    /// 422: what a patch makes of the object cannot be read.
+    pub(crate) fn invalid_patch(message: impl Into<String>) -> Self {
+        let error = FieldError::invalid("patch", Value::Null, message.into());
+        let message = format!(" {:?} is invalid: {error}", "");
+        Self::invalid_subject(message, json!({}), std::slice::from_ref(&error))
+    }
+
+    fn invalid_subject(message: String, mut details: Value, errors: &[FieldError]) -> Self {
+        details["causes"] = errors.iter().map(cause).collect();
         let mut status = Self::new(422, "Invalid", message);
-        let mut details = subject("", OPTIONS_GROUP, kind);
-        details["causes"] = json!([cause(error)]);
         status.details = Some(details);
         status
+    }
+
+    /// 500 without a reason: what the real server answers where it did not foresee the fault to be the client's.
+    pub(crate) fn unclassified(message: impl Into<String>) -> Self {
+        Self::new(500, "", message)
     }
 
     /// 422: a well-formed request that does not go with the object.
@@ -158,6 +206,11 @@ impl ApiError {
     pub(crate) fn not_acceptable() -> Self {
         let message = "only the following media types are accepted: application/json";
         Self::new(406, "NotAcceptable", message).with_empty_details()
+    }
+
+    /// 406: the media type is known, what should be shown in it is not.
+    pub(crate) fn no_such_form(form: &str) -> Self {
+        Self::new(406, "NotAcceptable", format!("answers cannot be shown as {form:?} here"))
     }
 
     /// 429: slow down.
@@ -205,9 +258,11 @@ impl ApiError {
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
             "code": self.code,
         });
+        if !self.reason.is_empty() {
+            status["reason"] = json!(self.reason);
+        }
         if let Some(details) = &self.details {
             status["details"] = details.clone();
         }
@@ -219,11 +274,13 @@ impl ApiError {
 const OPTIONS_GROUP: &str = "meta.k8s.io";
 
 fn cause(error: &FieldError) -> Value {
-    json!({"reason": error.kind.reason(), "message": error.body(), "field": error.path})
+    // A fault of the object as a whole has no path, which Kubernetes writes so.
+    let field = if error.path.is_empty() { "<nil>" } else { error.path.as_str() };
+    json!({"reason": error.kind.reason(), "message": error.body(), "field": field})
 }
 
 /// What an error is about; parts that are empty are left out.
-fn subject(name: &str, group: &str, kind: &str) -> Value {
+pub(crate) fn subject(name: &str, group: &str, kind: &str) -> Value {
     let parts = [("name", name), ("group", group), ("kind", kind)];
     parts
         .into_iter()

@@ -5,7 +5,7 @@
 //! - create: `default`, `prepare_create`, [`metadata::validate`], `validate`, `validate_create`;
 //! - update: `default`, `prepare_update`, [`metadata::validate_update`], `validate`, `validate_update`;
 //! - status and approval: `default`, `prepare_status`, [`metadata::validate_update`], `validate_subresource`;
-//! - any other subresource that changes the object: `default`, `validate_subresource`.
+//! - any other subresource that changes the object: `default`, `prepare_part`, `validate_subresource`.
 //!
 //! One file per kind. What several share: `pod_spec` (Pods and their templates), `metadata` (every kind), and the
 //! small tools `value` (reading and filling JSON), `name` (syntax of names), `selector`, `resources` (quantities).
@@ -114,6 +114,9 @@ pub(crate) trait Strategy: Sync + std::fmt::Debug {
 
     /// Restores what a write to the status may not change, beyond everything outside `status`.
     fn prepare_status(&self, _new: &mut Value, _old: &Value, _world: &World) {}
+
+    /// Restores what a write to another part may not change.
+    fn prepare_part(&self, _part: Subresource, _new: &mut Value, _old: &Value) {}
 
     /// Whether the change counts as a new generation of what is wanted.
     fn changes_generation(&self, new: &Value, old: &Value) -> bool {

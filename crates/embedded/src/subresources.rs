@@ -30,7 +30,10 @@ impl Server {
     ) -> Result<Response, ApiError> {
         let method = &call.parts.method;
         match (subresource, method) {
-            (Subresource::Approval, _) => self.on_object(call, Some(Subresource::Approval), body).await,
+            (
+                Subresource::Approval | Subresource::EphemeralContainers | Subresource::Resize,
+                &Method::GET | &Method::PUT | &Method::PATCH,
+            ) => self.on_object(call, Some(subresource), body).await,
             (Subresource::Scale, _) => self.on_scale(call, &read_body(body).await?).await,
             (Subresource::Binding, &Method::POST) => self.on_binding(call, &read_body(body).await?).await,
             (Subresource::Eviction, &Method::POST) => self.on_eviction(call, &read_body(body).await?).await,
@@ -42,7 +45,7 @@ impl Server {
                 &Method::GET | &Method::POST,
             ) => self.on_session(call, subresource, body, upgrade).await,
             (Subresource::Proxy, _) => self.on_proxy(call, body, upgrade).await,
-            _ => Err(ApiError::method_not_allowed(format_args!("{method} on {}", subresource.name()))),
+            _ => Err(ApiError::method_not_allowed()),
         }
     }
 }

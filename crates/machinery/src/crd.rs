@@ -94,8 +94,6 @@ pub fn compile(definition: &Value) -> Result<CompiledCrd, Vec<FieldError>> {
     let spec = definition.get("spec").and_then(Value::as_object).unwrap_or(&empty);
     let path = Path::Text("spec");
     let mut errors = Vec::new();
-    let name = definition.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    spec::check_name(name, spec, &mut errors);
     spec::check(spec, &path, &mut errors);
     let versions = versions(spec, &path, &mut errors);
     if !errors.is_empty() {
@@ -113,6 +111,37 @@ pub fn compile(definition: &Value) -> Result<CompiledCrd, Vec<FieldError>> {
         scope: if namespaced { Scope::Namespaced } else { Scope::Cluster },
         versions,
     })
+}
+
+/// What is wrong with a definition that is new: its name, and groups that only the Kubernetes project gives away.
+pub fn validate_create(definition: &Value) -> Vec<FieldError> {
+    let empty = Map::new();
+    let spec = definition.get("spec").and_then(Value::as_object).unwrap_or(&empty);
+    let mut errors = Vec::new();
+    let name = definition.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    spec::check_name(name, spec, &mut errors);
+    spec::check_approval(definition, text(spec, "group"), &mut errors);
+    errors
+}
+
+/// What is wrong with the versions that objects are said to be stored in.
+pub fn validate_stored_versions(definition: &Value) -> Vec<FieldError> {
+    let list =
+        |pointer: &str| definition.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
+    let versions = list("/spec/versions");
+    let stored = list("/status/storedVersions");
+    if stored.is_empty() {
+        let detail = "must have at least one stored version";
+        return vec![FieldError::invalid("status.storedVersions", Value::from(stored), detail)];
+    }
+    let is_known = |name: &Value| versions.iter().any(|version| version.get("name") == Some(name));
+    let unknown = stored.iter().enumerate().filter(|(_, name)| !is_known(name));
+    unknown
+        .map(|(index, name)| {
+            let detail = "missing from spec.versions; objects may still be stored in it";
+            FieldError::invalid(format!("status.storedVersions[{index}]"), name.clone(), detail)
+        })
+        .collect()
 }
 
 /// What must not change from one state of a definition to the next; [`compile`] says the rest.

@@ -3,6 +3,7 @@
 pub mod apply;
 pub mod builtin;
 pub mod crd;
+pub mod duplicates;
 pub mod error;
 pub mod fields;
 pub mod merge_keys;

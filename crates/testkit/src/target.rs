@@ -40,6 +40,18 @@ impl Target {
             Self::Real(config) => Ok(Client::try_from((**config).clone())?),
         }
     }
+
+    /// The same, but one that never asks twice: a refusal is an answer too.
+    pub fn blunt_client(&self) -> anyhow::Result<Client> {
+        match self {
+            Self::Embedded(cluster) => Ok(cluster.client()),
+            Self::Real(config) => {
+                let mut config = (**config).clone();
+                config.default_retry = false;
+                Ok(Client::try_from(config)?)
+            }
+        }
+    }
 }
 
 /// The kubeconfig files of the real clusters on offer.

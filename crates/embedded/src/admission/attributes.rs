@@ -1,6 +1,6 @@
 //! What a request is about, as plugins see it.
 
-use crate::request::{self, WriteOptions};
+use crate::request::WriteOptions;
 use crate::resource::{Resource, Subresource};
 use crate::server::{Call, Caller};
 use crate::status::ApiError;
@@ -64,7 +64,7 @@ impl<'a> Attributes<'a> {
             name: &call.target.name,
             subresource: Some(part),
             action,
-            dry_run: request::dry_run(call.query)?,
+            dry_run: WriteOptions::parse(call.query)?.dry_run,
             options: Options::None,
             generated: false,
         })

@@ -12,14 +12,14 @@ impl Server {
     /// Asks the webhooks whether a stream may open.
     pub(crate) async fn admit_stream(&self, call: &Call<'_>, part: Subresource) -> Result<(), ApiError> {
         let attributes = Attributes::of_call(call, part, Action::Connect)?;
-        let mut options = options(part, &call.resource.kind, call.query)?;
+        let mut options = options(part, &call.resource.kind, call.query);
         self.admit_part(&attributes, Some(&mut options), None).await?;
         Ok(())
     }
 }
 
 /// What the query asks for, as the object that webhooks know it by.
-fn options(part: Subresource, kind: &str, query: &Query) -> Result<Value, ApiError> {
+fn options(part: Subresource, kind: &str, query: &Query) -> Value {
     let kind = match part {
         Subresource::Exec => "PodExecOptions",
         Subresource::Attach => "PodAttachOptions",
@@ -28,7 +28,7 @@ fn options(part: Subresource, kind: &str, query: &Query) -> Result<Value, ApiErr
     };
     let mut options = json!({"kind": kind, "apiVersion": "v1"});
     for flag in ["stdin", "stdout", "stderr", "tty"] {
-        if query.flag(flag)? == Some(true) {
+        if query.flag(flag) == Some(true) {
             options[flag] = json!(true);
         }
     }
@@ -44,7 +44,7 @@ fn options(part: Subresource, kind: &str, query: &Query) -> Result<Value, ApiErr
     if !ports.is_empty() {
         options["ports"] = json!(ports);
     }
-    Ok(options)
+    options
 }
 
 #[cfg(test)]
@@ -55,12 +55,12 @@ mod tests {
     fn the_query_becomes_an_object() {
         let query = Query::parse(Some("command=sh&command=-c&stdin=true&tty=false&container=c"));
         assert_eq!(
-            options(Subresource::Exec, "Pod", &query).unwrap(),
+            options(Subresource::Exec, "Pod", &query),
             json!({"kind": "PodExecOptions", "apiVersion": "v1", "stdin": true, "container": "c", "command": ["sh", "-c"]})
         );
         let query = Query::parse(Some("ports=80"));
         assert_eq!(
-            options(Subresource::PortForward, "Pod", &query).unwrap(),
+            options(Subresource::PortForward, "Pod", &query),
             json!({"kind": "PodPortForwardOptions", "apiVersion": "v1", "ports": [80]})
         );
     }

@@ -255,6 +255,7 @@ fn subresource_line(resource: &Resource, subresource: Subresource) -> Line {
         },
         Subresource::Token => ("TokenRequest", Some(("authentication.k8s.io", "v1")), &["create"]),
         Subresource::Finalize => ("Namespace", None, &["update"]),
+        Subresource::EphemeralContainers | Subresource::Resize => ("Pod", None, &["get", "patch", "update"]),
     };
     Line {
         plural: resource.plural.clone(),

@@ -22,6 +22,10 @@ impl Server {
         subresource: Option<Subresource>,
         options: &WriteOptions,
     ) {
+        // Placing a Pod is nobody's doing.
+        if subresource == Some(Subresource::Binding) {
+            return;
+        }
         let manager = options.field_manager.as_deref().unwrap_or(&caller.manager);
         apply::update(
             old,
@@ -61,11 +65,25 @@ impl Server {
 /// What an endpoint puts back as it was, so that nobody comes to own it by writing there.
 fn reset_fields(resource: &Resource, subresource: Option<Subresource>) -> Option<&'static Set> {
     static STATUS: OnceLock<Set> = OnceLock::new();
-    static ALL_BUT_STATUS: OnceLock<Set> = OnceLock::new();
-    let set = |field: &str| Set::of_fields(&[&[field]]);
+    static SPECIFICATION: OnceLock<Set> = OnceLock::new();
+    static CUSTOM: OnceLock<Set> = OnceLock::new();
+    static POD: OnceLock<Set> = OnceLock::new();
+    static REQUEST: OnceLock<Set> = OnceLock::new();
     match subresource {
-        Some(Subresource::Status) => Some(ALL_BUT_STATUS.get_or_init(|| set("spec"))),
-        None if resource.has(Subresource::Status) => Some(STATUS.get_or_init(|| set("status"))),
+        Some(Subresource::Status) if resource.is_custom() => {
+            Some(CUSTOM.get_or_init(|| Set::of_fields(&[&["spec"], &["metadata"]])))
+        }
+        Some(Subresource::Status) if resource.is("pods") => Some(POD.get_or_init(|| {
+            Set::of_fields(&[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]])
+        })),
+        Some(Subresource::Status) => Some(SPECIFICATION.get_or_init(|| Set::of_fields(&[&["spec"]]))),
+        // A request for a certificate is its requestor's, whoever sent it.
+        None if resource.is("certificatesigningrequests.certificates.k8s.io") => {
+            Some(REQUEST.get_or_init(|| Set::of_fields(&[&["spec"], &["status"]])))
+        }
+        None if resource.has(Subresource::Status) => {
+            Some(STATUS.get_or_init(|| Set::of_fields(&[&["status"]])))
+        }
         _ => None,
     }
 }
@@ -74,7 +92,8 @@ fn apply_error(error: &apply::ApplyError) -> ApiError {
     let reason = match error.code() {
         409 => "Conflict",
         400 => "BadRequest",
-        _ => "InternalError",
+        // Not foreseen to be the client's fault.
+        _ => "",
     };
     let mut status = ApiError::new(error.code(), reason, error.to_string());
     let cause = |conflict: &apply::Conflict| json!({"reason": "FieldManagerConflict", "message": conflict.message(), "field": conflict.field()});

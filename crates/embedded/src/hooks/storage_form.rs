@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::resource::Resource;
+use crate::resource::{Origin, Resource};
 
 /// A written object as it is stored.
 pub(crate) fn to_storage(resource: &Resource, mut object: Value) -> Value {
@@ -25,6 +25,9 @@ pub(crate) fn from_storage(resource: &Resource, mut object: Value) -> Value {
         rename_event(&mut object, &EVENT_NAMES.map(|(new, core)| (core, new)));
     }
     set_api_version(&mut object, &resource.api_version());
+    if let Origin::Custom(version) = &resource.origin {
+        version.default(&mut object);
+    }
     object
 }
 

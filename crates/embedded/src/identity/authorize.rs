@@ -6,7 +6,7 @@ use serde_json::json;
 use super::rbac::Ask;
 use crate::request::{Query, Target};
 use crate::server::{Caller, Server, UserInfo};
-use crate::status::ApiError;
+use crate::status::{ApiError, subject};
 
 impl Server {
     /// Whether the caller may do this.
@@ -70,7 +70,7 @@ fn refusal(user: &UserInfo, ask: &Ask<'_>) -> ApiError {
         Ask::Resource { verb, group, resource, subresource, namespace, name } => {
             let qualified =
                 if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") };
-            let subject = if name.is_empty() { qualified } else { format!("{qualified} {name:?}") };
+            let what = if name.is_empty() { qualified } else { format!("{qualified} {name:?}") };
             let full = if subresource.is_empty() {
                 resource.to_owned()
             } else {
@@ -82,10 +82,10 @@ fn refusal(user: &UserInfo, ask: &Ask<'_>) -> ApiError {
                 format!("in the namespace {namespace:?}")
             };
             let message = format!(
-                "{subject} is forbidden: User {username:?} cannot {verb} resource {full:?} in API group {group:?} {place}"
+                "{what} is forbidden: User {username:?} cannot {verb} resource {full:?} in API group {group:?} {place}"
             );
             let mut error = ApiError::new(403, "Forbidden", message);
-            error.details = Some(json!({"name": name, "group": group, "kind": resource}));
+            error.details = Some(subject(name, group, resource));
             error
         }
     }

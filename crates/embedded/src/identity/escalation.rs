@@ -69,8 +69,8 @@ impl Server {
             return Ok(());
         }
         let Some(rules) = policy.rules_of(&role, key.namespace()) else {
-            let roles = self.resource(GROUP, "v1", plural)?;
-            return Err(ApiError::not_found(&roles, &role.name));
+            // Of the role, but in the name of the binding, as the real server says it.
+            return Err(ApiError::not_found(resource, &role.name));
         };
         self.check_covered(user, resource, key, &rules)
     }

@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use http::StatusCode;
+use maar_machinery::error::FieldError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -73,6 +74,7 @@ impl Server {
             return self.on_bindings(caller, &target.namespace, &options, body).await;
         }
         let asked: Value = decode_body(body)?;
+        check_bare(&asked)?;
         let answer = match what {
             Transient::TokenReview => self.review_token(&asked)?,
             Transient::SelfSubjectReview => {
@@ -118,22 +120,20 @@ impl Server {
         } else {
             let groups = spec.groups.clone().unwrap_or_default();
             if spec.user.is_empty() && groups.is_empty() {
-                return Err(ApiError::bad_request(format!(
-                    "{kind}: spec.user: at least one of user or group must be specified"
-                )));
+                let why = "at least one of user or group must be specified";
+                return Err(invalid(&FieldError::invalid("spec.user", "", why)));
             }
             UserInfo { username: spec.user.clone(), uid: spec.uid.clone(), groups, ..UserInfo::default() }
         };
         if what == Transient::LocalSubjectAccessReview {
             let namespace = spec.resource_attributes.as_ref().map_or("", |attributes| &attributes.namespace);
             if namespace != target.namespace {
-                return Err(ApiError::bad_request(format!(
-                    "spec.resourceAttributes.namespace must match namespace: {}",
-                    target.namespace
-                )));
+                let why = format!("must match namespace: {}", target.namespace);
+                let field = "spec.resourceAttributes.namespace";
+                return Err(invalid(&FieldError::invalid(field, namespace, why)));
             }
         }
-        let status = match self.policy().allows(&user, &ask(kind, &spec)?) {
+        let status = match self.policy().allows(&user, &ask(&spec)?) {
             Some(why) if why.is_empty() => json!({"allowed": true}),
             Some(why) => json!({"allowed": true, "reason": &*why}),
             None => json!({"allowed": false}),
@@ -149,11 +149,30 @@ impl Server {
         let (paths, resources): (Vec<Rule>, Vec<Rule>) =
             self.policy().rules(user, &spec.namespace).into_iter().partition(|rule| !rule.paths.is_empty());
         let status = json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": false});
-        Ok(review("SelfSubjectRulesReview", AUTHORIZATION, asked.get("spec"), &status))
+        // The question is not repeated.
+        Ok(review("SelfSubjectRulesReview", AUTHORIZATION, Some(&json!({})), &status))
     }
 }
 
-fn ask<'a>(kind: &str, spec: &'a AccessSpec) -> Result<Ask<'a>, ApiError> {
+/// A question has no name: it is not kept.
+fn check_bare(asked: &Value) -> Result<(), ApiError> {
+    let named = asked["metadata"].as_object().is_some_and(|metadata| {
+        metadata
+            .iter()
+            .any(|(field, value)| field != "namespace" && field != "managedFields" && !value.is_null())
+    });
+    if named {
+        return Err(invalid(&FieldError::invalid("metadata", Value::Null, "must be empty")));
+    }
+    Ok(())
+}
+
+/// 422, as the real server says it: without the kind.
+fn invalid(error: &FieldError) -> ApiError {
+    ApiError::invalid_question("authorization.k8s.io", "", "", error)
+}
+
+fn ask(spec: &AccessSpec) -> Result<Ask<'_>, ApiError> {
     match (&spec.resource_attributes, &spec.non_resource_attributes) {
         (Some(attributes), None) => Ok(Ask::Resource {
             verb: &attributes.verb,
@@ -164,9 +183,12 @@ fn ask<'a>(kind: &str, spec: &'a AccessSpec) -> Result<Ask<'a>, ApiError> {
             name: &attributes.name,
         }),
         (None, Some(attributes)) => Ok(Ask::Path { verb: &attributes.verb, path: &attributes.path }),
-        _ => Err(ApiError::bad_request(format!(
-            "{kind}: exactly one of spec.resourceAttributes and spec.nonResourceAttributes must be specified"
-        ))),
+        (given, _) => {
+            let field =
+                if given.is_some() { "spec.nonResourceAttributes" } else { "spec.resourceAttributes" };
+            let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+            Err(invalid(&FieldError::invalid(field, Value::Null, why)))
+        }
     }
 }
 

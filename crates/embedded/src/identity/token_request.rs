@@ -16,6 +16,8 @@ use crate::store::Entry;
 use crate::verbs::decode_body;
 use crate::world::seconds_text;
 
+const GROUP: &str = "authentication.k8s.io";
+const KIND: &str = "TokenRequest";
 const DEFAULT_SECONDS: i64 = 3600;
 const LEAST_SECONDS: i64 = 600;
 const MOST_SECONDS: i64 = 1 << 32;
@@ -53,7 +55,13 @@ impl Server {
             .map_err(|error| ApiError::bad_request(format!("the token request cannot be read: {error}")))?;
         let spec = request.spec;
         let seconds = spec.expiration_seconds.unwrap_or(DEFAULT_SECONDS);
-        check_seconds(&account.meta.name, seconds)?;
+        check_seconds(seconds)?;
+        let named = asked["metadata"]["name"].as_str().unwrap_or_default();
+        if !named.is_empty() && named != &*account.meta.name {
+            let why = "must match the service account name if specified";
+            let error = FieldError::invalid("metadata.name", named, why);
+            return Err(ApiError::invalid_question(GROUP, KIND, &account.meta.name, &error));
+        }
         let bound = self.bound(call, &account, spec.bound_object_ref.as_ref())?;
         let audiences = spec.audiences.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![ISSUER.into()]);
         let now = self.world.clock.now();
@@ -153,7 +161,7 @@ impl Server {
     }
 }
 
-fn check_seconds(name: &str, seconds: i64) -> Result<(), ApiError> {
+fn check_seconds(seconds: i64) -> Result<(), ApiError> {
     let detail = if seconds < LEAST_SECONDS {
         "may not specify a duration less than 10 minutes"
     } else if seconds > MOST_SECONDS {
@@ -162,13 +170,5 @@ fn check_seconds(name: &str, seconds: i64) -> Result<(), ApiError> {
         return Ok(());
     };
     let error = FieldError::invalid("spec.expirationSeconds", seconds, detail);
-    let message = format!("TokenRequest.authentication.k8s.io {name:?} is invalid: {error}");
-    let mut refused = ApiError::new(422, "Invalid", message);
-    refused.details = Some(json!({
-        "name": name,
-        "group": "authentication.k8s.io",
-        "kind": "TokenRequest",
-        "causes": [{"reason": "FieldValueInvalid", "message": error.body(), "field": "spec.expirationSeconds"}],
-    }));
-    Err(refused)
+    Err(ApiError::invalid_question(GROUP, KIND, "", &error))
 }

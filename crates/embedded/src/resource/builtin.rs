@@ -1,7 +1,8 @@
 //! The table of built-in resources.
 
 use super::Subresource::{
-    self, Approval, Attach, Binding, Eviction, Exec, Finalize, Log, PortForward, Proxy, Scale, Status, Token,
+    self, Approval, Attach, Binding, EphemeralContainers, Eviction, Exec, Finalize, Log, PortForward, Proxy,
+    Resize, Scale, Status, Token,
 };
 use crate::strategy::{self, Strategy};
 
@@ -19,6 +20,10 @@ pub(crate) struct Builtin {
     pub(crate) field_paths: &'static [&'static str],
     /// Whether `metadata.generation` counts changes of the specification.
     pub(crate) generation: bool,
+    /// Whether an update may leave out which revision it is of.
+    pub(crate) unconditional: bool,
+    /// What clients are told of a kind on its way out.
+    pub(crate) deprecation: Option<&'static str>,
     /// The table, where it is not named after the resource itself.
     pub(crate) table: Option<&'static str>,
     pub(crate) strategy: &'static dyn Strategy,
@@ -35,6 +40,8 @@ const NONE: Builtin = Builtin {
     subresources: &[],
     field_paths: &[],
     generation: false,
+    unconditional: true,
+    deprecation: None,
     table: None,
     strategy: &strategy::Plain,
 };
@@ -55,7 +62,11 @@ const EVENT_FIELDS: &[&str] = &[
     "type",
 ];
 
-const POD_SUBRESOURCES: &[Subresource] = &[Attach, Binding, Eviction, Exec, Log, PortForward, Proxy, Status];
+const ENDPOINTS_DEPRECATION: &str =
+    "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+
+const POD_SUBRESOURCES: &[Subresource] =
+    &[Attach, Binding, EphemeralContainers, Eviction, Exec, Log, PortForward, Proxy, Resize, Status];
 
 const POD_FIELDS: &[&str] = &[
     "spec.nodeName",
@@ -79,11 +90,11 @@ static TABLE: &[Builtin] = &[
     Builtin { plural: "pods", kind: "Pod", short_names: &["po"], categories: ALL, subresources: POD_SUBRESOURCES, field_paths: POD_FIELDS, generation: true, strategy: &strategy::Pod, ..NONE },
     Builtin { plural: "nodes", kind: "Node", namespaced: false, short_names: &["no"], subresources: &[Proxy, Status], field_paths: &["spec.unschedulable"], strategy: &strategy::Node, ..NONE },
     Builtin { plural: "services", kind: "Service", short_names: &["svc"], categories: ALL, subresources: &[Proxy, Status], field_paths: &["spec.clusterIP", "spec.type"], strategy: &strategy::Service, ..NONE },
-    Builtin { plural: "endpoints", kind: "Endpoints", short_names: &["ep"], strategy: &strategy::Endpoints, ..NONE },
+    Builtin { plural: "endpoints", kind: "Endpoints", short_names: &["ep"], deprecation: Some(ENDPOINTS_DEPRECATION), strategy: &strategy::Endpoints, ..NONE },
     Builtin { plural: "configmaps", kind: "ConfigMap", short_names: &["cm"], strategy: &strategy::ConfigMap, ..NONE },
     Builtin { plural: "secrets", kind: "Secret", field_paths: &["type"], strategy: &strategy::Secret, ..NONE },
     Builtin { plural: "serviceaccounts", kind: "ServiceAccount", short_names: &["sa"], subresources: &[Token], strategy: &strategy::ServiceAccount, ..NONE },
-    Builtin { plural: "persistentvolumes", kind: "PersistentVolume", namespaced: false, short_names: &["pv"], subresources: &[Status], field_paths: &["status.phase"], strategy: &strategy::PersistentVolume, ..NONE },
+    Builtin { plural: "persistentvolumes", kind: "PersistentVolume", namespaced: false, short_names: &["pv"], subresources: &[Status], strategy: &strategy::PersistentVolume, ..NONE },
     Builtin { plural: "persistentvolumeclaims", kind: "PersistentVolumeClaim", short_names: &["pvc"], subresources: &[Status], strategy: &strategy::PersistentVolumeClaim, ..NONE },
     Builtin { plural: "events", kind: "Event", short_names: &["ev"], field_paths: EVENT_FIELDS, strategy: &strategy::Event, ..NONE },
     Builtin { group: "events.k8s.io", plural: "events", kind: "Event", short_names: &["ev"], field_paths: EVENT_FIELDS, table: Some("events"), strategy: &strategy::Event, ..NONE },
@@ -92,7 +103,7 @@ static TABLE: &[Builtin] = &[
     Builtin { plural: "podtemplates", kind: "PodTemplate", generation: true, strategy: &strategy::PodTemplate, ..NONE },
 
     Builtin { group: "apps", plural: "deployments", kind: "Deployment", short_names: &["deploy"], categories: ALL, subresources: &[Scale, Status], generation: true, strategy: &strategy::Deployment, ..NONE },
-    Builtin { group: "apps", plural: "replicasets", kind: "ReplicaSet", short_names: &["rs"], categories: ALL, subresources: &[Scale, Status], field_paths: &["status.replicas"], generation: true, strategy: &strategy::ReplicaSet, ..NONE },
+    Builtin { group: "apps", plural: "replicasets", kind: "ReplicaSet", short_names: &["rs"], categories: ALL, subresources: &[Scale, Status], generation: true, strategy: &strategy::ReplicaSet, ..NONE },
     Builtin { group: "apps", plural: "statefulsets", kind: "StatefulSet", short_names: &["sts"], categories: ALL, subresources: &[Scale, Status], generation: true, strategy: &strategy::StatefulSet, ..NONE },
     Builtin { group: "apps", plural: "daemonsets", kind: "DaemonSet", short_names: &["ds"], categories: ALL, subresources: &[Status], generation: true, strategy: &strategy::DaemonSet, ..NONE },
     Builtin { group: "apps", plural: "controllerrevisions", kind: "ControllerRevision", strategy: &strategy::ControllerRevision, ..NONE },
@@ -105,14 +116,14 @@ static TABLE: &[Builtin] = &[
     Builtin { group: "rbac.authorization.k8s.io", plural: "clusterroles", kind: "ClusterRole", namespaced: false, strategy: &strategy::Role, ..NONE },
     Builtin { group: "rbac.authorization.k8s.io", plural: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false, strategy: &strategy::RoleBinding, ..NONE },
 
-    Builtin { group: "coordination.k8s.io", plural: "leases", kind: "Lease", strategy: &strategy::Lease, ..NONE },
-    Builtin { group: "policy", plural: "poddisruptionbudgets", kind: "PodDisruptionBudget", short_names: &["pdb"], subresources: &[Status], generation: true, strategy: &strategy::PodDisruptionBudget, ..NONE },
+    Builtin { group: "coordination.k8s.io", plural: "leases", kind: "Lease", unconditional: false, strategy: &strategy::Lease, ..NONE },
+    Builtin { group: "policy", plural: "poddisruptionbudgets", kind: "PodDisruptionBudget", unconditional: false, short_names: &["pdb"], subresources: &[Status], generation: true, strategy: &strategy::PodDisruptionBudget, ..NONE },
     Builtin { group: "scheduling.k8s.io", plural: "priorityclasses", kind: "PriorityClass", namespaced: false, short_names: &["pc"], generation: true, strategy: &strategy::PriorityClass, ..NONE },
 
     Builtin { group: "storage.k8s.io", plural: "storageclasses", kind: "StorageClass", namespaced: false, short_names: &["sc"], strategy: &strategy::StorageClass, ..NONE },
-    Builtin { group: "storage.k8s.io", plural: "csinodes", kind: "CSINode", namespaced: false, ..NONE },
-    Builtin { group: "storage.k8s.io", plural: "csidrivers", kind: "CSIDriver", namespaced: false, strategy: &strategy::CsiDriver, ..NONE },
-    Builtin { group: "storage.k8s.io", plural: "volumeattachments", kind: "VolumeAttachment", namespaced: false, subresources: &[Status], strategy: &strategy::VolumeAttachment, ..NONE },
+    Builtin { group: "storage.k8s.io", plural: "csinodes", kind: "CSINode", unconditional: false, namespaced: false, ..NONE },
+    Builtin { group: "storage.k8s.io", plural: "csidrivers", kind: "CSIDriver", unconditional: false, namespaced: false, strategy: &strategy::CsiDriver, ..NONE },
+    Builtin { group: "storage.k8s.io", plural: "volumeattachments", kind: "VolumeAttachment", unconditional: false, namespaced: false, subresources: &[Status], strategy: &strategy::VolumeAttachment, ..NONE },
 
     Builtin { group: "networking.k8s.io", plural: "ingresses", kind: "Ingress", short_names: &["ing"], subresources: &[Status], generation: true, strategy: &strategy::Ingress, ..NONE },
     Builtin { group: "networking.k8s.io", plural: "ingressclasses", kind: "IngressClass", namespaced: false, generation: true, strategy: &strategy::IngressClass, ..NONE },
@@ -121,7 +132,7 @@ static TABLE: &[Builtin] = &[
 
     Builtin { group: "certificates.k8s.io", plural: "certificatesigningrequests", kind: "CertificateSigningRequest", namespaced: false, short_names: &["csr"], subresources: &[Approval, Status], field_paths: &["spec.signerName"], strategy: &strategy::CertificateSigningRequest, ..NONE },
 
-    Builtin { group: "admissionregistration.k8s.io", plural: "mutatingwebhookconfigurations", kind: "MutatingWebhookConfiguration", namespaced: false, categories: &["api-extensions"], generation: true, strategy: &strategy::WebhookConfiguration, ..NONE },
-    Builtin { group: "admissionregistration.k8s.io", plural: "validatingwebhookconfigurations", kind: "ValidatingWebhookConfiguration", namespaced: false, categories: &["api-extensions"], generation: true, strategy: &strategy::WebhookConfiguration, ..NONE },
-    Builtin { group: "apiextensions.k8s.io", plural: "customresourcedefinitions", kind: "CustomResourceDefinition", namespaced: false, short_names: &["crd", "crds"], categories: &["api-extensions"], subresources: &[Status], generation: true, strategy: &strategy::CustomResourceDefinition, ..NONE },
+    Builtin { group: "admissionregistration.k8s.io", plural: "mutatingwebhookconfigurations", kind: "MutatingWebhookConfiguration", unconditional: false, namespaced: false, categories: &["api-extensions"], generation: true, strategy: &strategy::WebhookConfiguration, ..NONE },
+    Builtin { group: "admissionregistration.k8s.io", plural: "validatingwebhookconfigurations", kind: "ValidatingWebhookConfiguration", unconditional: false, namespaced: false, categories: &["api-extensions"], generation: true, strategy: &strategy::WebhookConfiguration, ..NONE },
+    Builtin { group: "apiextensions.k8s.io", plural: "customresourcedefinitions", kind: "CustomResourceDefinition", unconditional: false, namespaced: false, short_names: &["crd", "crds"], categories: &["api-extensions"], subresources: &[Status], generation: true, strategy: &strategy::CustomResourceDefinition, ..NONE },
 ];

@@ -10,6 +10,8 @@ use http::request::Parts;
 use http::{HeaderValue, Method, header};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::upgrade::OnUpgrade;
+use maar_machinery::duplicates::duplicate_fields;
+use maar_machinery::error::FieldError;
 use serde_json::Value;
 
 use super::respond::{self, Answer};
@@ -21,7 +23,7 @@ use crate::resource::{Resource, Subresource, transient};
 use crate::status::ApiError;
 use crate::store::Key;
 use crate::verbs::{
-    DeleteOptions, ListOptions, Page, PatchBody, WatchOptions, Written, decode_body, decode_yaml,
+    DeleteOptions, ListOptions, Page, PatchBody, Propagation, WatchOptions, Written, decode_body, decode_yaml,
 };
 
 /// The largest body accepted, as kube-apiserver has it.
@@ -63,7 +65,13 @@ impl Call<'_> {
             return Ok(None);
         }
         let known = self.resource.subresources.iter().find(|sub| sub.name() == self.target.subresource);
-        known.copied().map(Some).ok_or_else(ApiError::no_such_path)
+        known.copied().map(Some).ok_or_else(|| {
+            if self.resource.is_custom() {
+                ApiError::not_found(&self.resource, &self.target.name)
+            } else {
+                ApiError::no_such_path()
+            }
+        })
     }
 }
 
@@ -71,22 +79,31 @@ impl Server {
     async fn handle(self: &Arc<Self>, request: Request) -> Result<Response, ApiError> {
         let (mut parts, mut body) = request.into_parts();
         let caller = self.authenticate(&parts)?;
-        let query = Query::parse(parts.uri.query());
+        let mut query = Query::parse(parts.uri.query());
         match request::route(parts.uri.path()) {
             Route::Other(path) => {
                 self.authorize_path(&caller, &parts.method, &path)?;
-                self.document(&path, &parts)
+                let document = self.document(&path, &parts);
+                document.or_else(
+                    |error| if error.is_not_found() { Ok(respond::no_such_page()) } else { Err(error) },
+                )
             }
-            Route::Resource(target) => {
+            Route::Resource(mut target) => {
+                if target.watching && parts.method == Method::GET {
+                    query.turn_into_watch(&std::mem::take(&mut target.name));
+                }
                 let verb = request::verb(&parts.method, &target, &query);
                 self.authorize(&caller, verb, &target, &query)?;
+                if let Some(kind) = request::options_kind(&parts.method) {
+                    request::check_write_options(&query, kind)?;
+                }
                 if content_type(&parts).starts_with(protobuf::MEDIA_TYPE) && target.subresource != "proxy" {
                     body = protobuf::decode(&read_body(body).await?)?.to_string().into();
                     parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 }
                 if let Some(what) = transient(&target.group, &target.version, &target.resource) {
                     if parts.method != Method::POST || !target.name.is_empty() {
-                        return Err(ApiError::method_not_allowed("it can only be created"));
+                        return Err(ApiError::method_not_allowed());
                     }
                     let body = read_body(body).await?;
                     return self.on_transient(what, &caller, &target, &query, &body).await;
@@ -95,13 +112,18 @@ impl Server {
                     return self.on_metrics(&parts.method, &target, &query).await;
                 }
                 if !self.serves(&target.group, &target.version) {
-                    return Ok(respond::no_such_page());
+                    return if builtin_group(&target.group) {
+                        Err(ApiError::no_such_path())
+                    } else {
+                        Ok(respond::no_such_page())
+                    };
                 }
                 let resource = self.resource(&target.group, &target.version, &target.resource)?;
                 // Taken out because an upgrade needs to own it.
                 let upgrade = parts.extensions.remove::<OnUpgrade>();
                 let call = Call { caller: &caller, resource, target: &target, query: &query, parts: &parts };
-                self.dispatch(&call, body, upgrade).await
+                let result = self.dispatch(&call, body, upgrade).await;
+                Ok(respond::with_deprecation(&call.resource, result.unwrap_or_else(ApiError::into_response)))
             }
         }
     }
@@ -112,7 +134,20 @@ impl Server {
         body: Body,
         upgrade: Option<OnUpgrade>,
     ) -> Result<Response, ApiError> {
-        if call.resource.namespaced && call.target.namespace.is_empty() && !call.target.name.is_empty() {
+        let Target { namespace, name, rest, subresource, .. } = call.target;
+        if call.resource.namespaced && namespace.is_empty() && !name.is_empty() {
+            return Err(ApiError::no_such_path());
+        }
+        if !call.resource.namespaced && !namespace.is_empty() {
+            if call.resource.is_custom() {
+                return Ok(respond::no_such_page());
+            }
+            return Err(ApiError::no_such_path());
+        }
+        if name.contains('%') {
+            return Err(ApiError::bad_request(format!("name may not contain '%': {name:?}")));
+        }
+        if !rest.is_empty() && subresource != "proxy" {
             return Err(ApiError::no_such_path());
         }
         match call.subresource()? {
@@ -125,9 +160,11 @@ impl Server {
 
     async fn on_collection(self: &Arc<Self>, call: &Call<'_>, body: Body) -> Result<Response, ApiError> {
         let Call { caller, resource, query, .. } = call;
-        let form = request::accepted_form(&call.parts.headers)?;
+        let watch = query.flag("watch").unwrap_or(false);
+        let list = !watch && call.parts.method != Method::POST;
+        let form = request::accepted_form(&call.parts.headers, list)?;
         match call.parts.method {
-            Method::GET if query.flag("watch")?.unwrap_or(false) => {
+            Method::GET if watch => {
                 let options = WatchOptions::parse(resource, call.namespace(), query)?;
                 let stream = self.watch(resource, options)?;
                 Ok(respond::watch(Arc::clone(resource), stream, self.renderer(call, form)?))
@@ -138,12 +175,19 @@ impl Server {
             }
             Method::POST => {
                 if resource.namespaced && call.target.namespace.is_empty() {
-                    return Err(ApiError::method_not_allowed("create across all namespaces"));
+                    return Err(ApiError::method_not_allowed());
                 }
                 let options = WriteOptions::parse(query)?;
-                let object = self.read_object(call, body).await?;
-                let written = self.create(caller, resource, &call.target.namespace, object, &options).await?;
+                let (object, twice) = self.read_object(call, body, &options).await?;
+                let mut written =
+                    self.create(caller, resource, &call.target.namespace, object, &options).await?;
+                written.warnings.splice(0..0, twice);
                 Ok(respond::object(resource, &written.into(), &self.renderer(call, form)?))
+            }
+            // Namespaces go one by one, and what is in them namespace by namespace.
+            Method::DELETE if resource.is("namespaces") => Err(ApiError::method_not_allowed()),
+            Method::DELETE if resource.namespaced && call.target.namespace.is_empty() => {
+                Err(ApiError::method_not_allowed())
             }
             Method::DELETE => {
                 let options = delete_options(query, &read_body(body).await?)?;
@@ -153,7 +197,7 @@ impl Server {
                 let page = Page { revision: self.store.revision(), rows, next: None, remaining: None };
                 Ok(respond::list(resource, page, &self.renderer(call, form)?))
             }
-            _ => Err(ApiError::method_not_allowed(format_args!("{} on a collection", call.parts.method))),
+            _ => Err(ApiError::method_not_allowed()),
         }
     }
 
@@ -164,17 +208,18 @@ impl Server {
         body: Body,
     ) -> Result<Response, ApiError> {
         let Call { caller, resource, query, .. } = call;
-        let renderer = self.renderer(call, request::accepted_form(&call.parts.headers)?)?;
+        let renderer = self.renderer(call, request::accepted_form(&call.parts.headers, false)?)?;
         let key = call.key();
         match call.parts.method {
             Method::GET => {
-                let entry = self.get(resource, &key)?;
+                let entry = self.get_since(resource, &key, query)?;
                 Ok(respond::object(resource, &Answer::found(entry), &renderer))
             }
             Method::PUT => {
                 let options = WriteOptions::parse(query)?;
-                let object = self.read_object(call, body).await?;
-                let written = self.update(caller, resource, &key, subresource, object, &options).await?;
+                let (object, twice) = self.read_object(call, body, &options).await?;
+                let mut written = self.update(caller, resource, &key, subresource, object, &options).await?;
+                written.warnings.splice(0..0, twice);
                 Ok(respond::object(resource, &written.into(), &renderer))
             }
             Method::PATCH => {
@@ -188,22 +233,35 @@ impl Server {
                 let deleted = self.delete(caller, resource, &key, &options).await?;
                 Ok(respond::deleted(resource, &deleted, &renderer))
             }
-            _ => Err(ApiError::method_not_allowed(format_args!("{} on an object", call.parts.method))),
+            _ if resource.is_custom() && subresource.is_some() => {
+                let verb = request::verb(&call.parts.method, call.target, query);
+                Err(ApiError::verb_not_supported(resource, verb))
+            }
+            _ => Err(ApiError::method_not_allowed()),
         }
     }
 
     /// The answer to a write, in the form the client asked for.
     pub(crate) fn answer(self: &Arc<Self>, call: &Call<'_>, written: Written) -> Result<Response, ApiError> {
-        let renderer = self.renderer(call, request::accepted_form(&call.parts.headers)?)?;
+        let renderer = self.renderer(call, request::accepted_form(&call.parts.headers, false)?)?;
         Ok(respond::object(&call.resource, &written.into(), &renderer))
     }
 
-    async fn read_object(&self, call: &Call<'_>, body: Body) -> Result<Value, ApiError> {
+    /// The object in a body, and what to warn about because it was given twice.
+    async fn read_object(
+        &self,
+        call: &Call<'_>,
+        body: Body,
+        options: &WriteOptions,
+    ) -> Result<(Value, Vec<String>), ApiError> {
         let media = content_type(call.parts);
         let body = read_body(body).await?;
         match media.split(';').next().unwrap_or_default().trim() {
-            "" | "application/json" => decode_body(&body),
-            "application/yaml" => decode_yaml(&body),
+            "" | "application/json" => {
+                let object = decode_body(&body)?;
+                Ok((object, options.field_validation.judge(&duplicate_fields(&body))?))
+            }
+            "application/yaml" => Ok((decode_yaml(&body)?, Vec::new())),
             other => Err(ApiError::unsupported_media_type(format!(
                 "the body of the request was in an unknown format ({other:?}) - accepted media types include: \
                  application/json, application/yaml"
@@ -227,16 +285,35 @@ pub(crate) async fn read_body(body: Body) -> Result<bytes::Bytes, ApiError> {
     Ok(collected.to_bytes())
 }
 
+/// Whether the group is built in, whatever its version.
+fn builtin_group(group: &str) -> bool {
+    crate::resource::builtins().iter().any(|fact| fact.group == group)
+}
+
+fn propagation(text: &str) -> Result<Propagation, ApiError> {
+    serde_json::from_value(text.into()).map_err(|_| {
+        let choices = ["Foreground", "Background", "Orphan"];
+        let error = FieldError::not_supported("propagationPolicy", text, choices);
+        ApiError::invalid_options("DeleteOptions", &[error])
+    })
+}
+
 /// Options come in the body, in the query, or both; the body wins.
 fn delete_options(query: &Query, body: &[u8]) -> Result<DeleteOptions, ApiError> {
-    let mut options: DeleteOptions = if body.is_empty() {
-        DeleteOptions::default()
-    } else {
-        serde_json::from_slice(body)
-            .map_err(|error| ApiError::bad_request(format!("the delete options cannot be read: {error}")))?
-    };
-    if request::dry_run(query)? {
-        options.dry_run = vec!["All".into()];
+    let unreadable = |error| ApiError::bad_request(format!("the delete options cannot be read: {error}"));
+    let mut options = DeleteOptions::default();
+    if !body.is_empty() {
+        let given: Value = serde_json::from_slice(body).map_err(unreadable)?;
+        if given.get("kind").and_then(Value::as_str).is_some_and(|kind| kind != "DeleteOptions") {
+            return Err(ApiError::bad_request(format!("{} is no DeleteOptions", given["kind"])));
+        }
+        if let Some(text) = given.get("propagationPolicy").and_then(Value::as_str) {
+            propagation(text)?;
+        }
+        options = serde_json::from_value(given).map_err(unreadable)?;
+    }
+    if let Some(text) = query.text("dryRun") {
+        options.dry_run = vec![text.to_owned()];
     }
     if options.grace_period_seconds.is_none() {
         options.grace_period_seconds = query.number("gracePeriodSeconds")?;
@@ -244,12 +321,7 @@ fn delete_options(query: &Query, body: &[u8]) -> Result<DeleteOptions, ApiError>
     if options.propagation_policy.is_none()
         && let Some(text) = query.text("propagationPolicy")
     {
-        let policy = serde_json::from_value(text.into()).map_err(|_| {
-            ApiError::bad_request(format!(
-                "propagationPolicy: {text:?} is not supported; use Orphan, Background or Foreground"
-            ))
-        })?;
-        options.propagation_policy = Some(policy);
+        options.propagation_policy = Some(propagation(text)?);
     }
     Ok(options)
 }

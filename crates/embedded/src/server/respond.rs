@@ -112,6 +112,14 @@ fn add_warnings(response: &mut Response, warnings: &[String]) {
     }
 }
 
+/// Says that a version of a kind is on its way out, where it is.
+pub(crate) fn with_deprecation(resource: &Resource, mut response: Response) -> Response {
+    if let Some(warning) = resource.deprecation() {
+        add_warnings(&mut response, &[warning]);
+    }
+    response
+}
+
 /// 404 as a web server gives it, for paths where no API is.
 pub(crate) fn no_such_page() -> Response {
     let mut response = Response::new(Body::from("404 page not found\n"));
@@ -161,6 +169,10 @@ pub(crate) fn deleted(resource: &Resource, deleted: &Deleted, renderer: &Rendere
 
 pub(crate) fn list(resource: &Resource, page: Page, renderer: &Renderer) -> Response {
     let mut metadata = json!({"resourceVersion": page.revision.to_string()});
+    // Lists of custom kinds say that nothing follows, those of built-in ones do not mention it.
+    if resource.is_custom() && renderer.form == Form::Object {
+        metadata["continue"] = json!("");
+    }
     if let Some(next) = &page.next {
         metadata["continue"] = json!(next);
     }

@@ -57,13 +57,14 @@ impl Strategy for CertificateSigningRequest {
         restore(new, old, "status");
     }
 
-    /// The decision is made through the approval, so the status keeps it as it is.
+    /// The decision is made through the approval, so the status keeps it as it is and may not bring one.
     fn prepare_status(&self, new: &mut Value, old: &Value, world: &World) {
         let decided = |condition: &&Value| condition["type"] == "Approved" || condition["type"] == "Denied";
         let kept: Vec<Value> = items(&old["status"]["conditions"]).iter().filter(decided).cloned().collect();
         if let Some(status) = make_root_child(new, "status") {
             let given = status.get("conditions").map_or(&[][..], items);
-            let rest = given.iter().filter(|condition| !decided(condition)).cloned();
+            let is_kept = |condition: &Value| kept.iter().any(|old| old["type"] == condition["type"]);
+            let rest: Vec<Value> = given.iter().filter(|condition| !is_kept(condition)).cloned().collect();
             let conditions: Vec<Value> = kept.into_iter().chain(rest).collect();
             if conditions.is_empty() {
                 status.remove("conditions");
@@ -101,11 +102,16 @@ impl Strategy for CertificateSigningRequest {
         let mut errors = Vec::new();
         conditions(&mut errors, items(&new["status"]["conditions"]));
         for kind in ["Approved", "Denied", "Failed"] {
+            let decision = kind != "Failed" && subresource == Subresource::Status;
             let has = |object: &Value| {
                 items(&object["status"]["conditions"]).iter().any(|other| other["type"] == kind)
             };
             if has(old) && !has(new) {
                 let detail = format!("updates may not remove a condition of type {kind:?}");
+                errors.push(FieldError::forbidden("status.conditions", detail));
+            }
+            if decision && has(new) && !has(old) {
+                let detail = format!("updates may not add a condition of type {kind:?}");
                 errors.push(FieldError::forbidden("status.conditions", detail));
             }
         }
@@ -115,6 +121,9 @@ impl Strategy for CertificateSigningRequest {
         {
             let detail = "updates may not modify existing certificate content";
             errors.push(FieldError::forbidden("status.certificate", detail));
+        } else if super::value::differs(now, before) && !is_certificate(text(now)) {
+            let detail = "must contain one or more PEM blocks of type CERTIFICATE";
+            errors.push(FieldError::invalid("status.certificate", "<certificate data>", detail));
         }
         errors
     }
@@ -153,6 +162,16 @@ fn fill_times(condition: &mut Object, before: &[Value], now: &str) {
     });
     let time = same.map(|old| old["lastTransitionTime"].clone()).filter(Value::is_string);
     condition.insert("lastTransitionTime".to_owned(), time.unwrap_or_else(|| now.into()));
+}
+
+/// Whether this is a chain of certificates: PEM in base64. None at all is a certificate taken back.
+fn is_certificate(encoded: &str) -> bool {
+    if encoded.is_empty() {
+        return true;
+    }
+    let Ok(bytes) = STANDARD.decode(encoded) else { return false };
+    let mut blocks = x509_parser::pem::Pem::iter_from_buffer(&bytes).peekable();
+    blocks.peek().is_some() && blocks.all(|block| block.is_ok_and(|block| block.label == "CERTIFICATE"))
 }
 
 /// What is wrong with a request, which is PEM in base64.

@@ -20,7 +20,7 @@ impl Strategy for CustomResourceDefinition {
     fn prepare_create(&self, object: &mut Value, _world: &World) {
         set_status(
             object,
-            json!({"conditions": [], "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": []}),
+            json!({"conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": []}),
         );
         note_storage_version(object);
     }
@@ -31,7 +31,13 @@ impl Strategy for CustomResourceDefinition {
     }
 
     fn validate(&self, object: &Value) -> Vec<FieldError> {
-        crd::compile(object).err().unwrap_or_default()
+        let mut errors = crd::compile(object).err().unwrap_or_default();
+        errors.extend(crd::validate_stored_versions(object));
+        errors
+    }
+
+    fn validate_create(&self, object: &Value) -> Vec<FieldError> {
+        crd::validate_create(object)
     }
 
     fn validate_update(&self, new: &Value, old: &Value) -> Vec<FieldError> {
@@ -44,8 +50,9 @@ impl Strategy for CustomResourceDefinition {
 
 /// Remembers every version that objects may have been stored in.
 fn note_storage_version(object: &mut Value) {
-    let version = items(&object["spec"]["versions"]).iter().find(|version| version["storage"] == true);
-    let Some(name) = version.map(|version| version["name"].clone()) else { return };
+    let mut storage = items(&object["spec"]["versions"]).iter().filter(|version| version["storage"] == true);
+    let (Some(version), None) = (storage.next(), storage.next()) else { return };
+    let name = version["name"].clone();
     let Some(status) = make_root_child(object, "status") else { return };
     let stored = status.entry("storedVersions").or_insert_with(|| json!([]));
     if let Some(stored) = stored.as_array_mut()

@@ -21,6 +21,7 @@ pub(crate) struct DaemonSet;
 
 impl Strategy for DaemonSet {
     fn default(&self, object: &mut Value) {
+        set_template_generation(object, template_generation(object).max(1));
         if let Some(spec) = make_root_child(object, "spec") {
             fill(spec, "revisionHistoryLimit", 10);
             if let Some(strategy) = make_child(spec, "updateStrategy") {
@@ -47,7 +48,6 @@ impl Strategy for DaemonSet {
             status[count] = 0.into();
         }
         set_status(object, status);
-        set_template_generation(object, template_generation(object).max(1));
     }
 
     fn prepare_update(&self, new: &mut Value, old: &Value) {

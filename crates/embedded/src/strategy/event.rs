@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::check::{self, Errors};
 use super::value::{fill, integer, is_set, make_child, text};
 use super::{Strategy, name};
+use crate::world::World;
 
 const CORE: &str = "v1";
 
@@ -14,22 +15,12 @@ const CORE: &str = "v1";
 pub(crate) struct Event;
 
 impl Strategy for Event {
-    fn default(&self, object: &mut Value) {
-        let Some(event) = object.as_object_mut() else { return };
-        // Who reports and when is shown even if nobody says so.
-        if event.get("apiVersion").is_some_and(|version| version == CORE) {
-            fill(event, "reportingComponent", "");
-            fill(event, "reportingInstance", "");
-            for time in ["eventTime", "firstTimestamp", "lastTimestamp"] {
-                fill(event, time, Value::Null);
-            }
-            make_child(event, "source");
-        } else {
-            for time in ["deprecatedFirstTimestamp", "deprecatedLastTimestamp"] {
-                fill(event, time, Value::Null);
-            }
-            make_child(event, "deprecatedSource");
-        }
+    fn prepare_create(&self, object: &mut Value, _world: &World) {
+        show_report(object);
+    }
+
+    fn prepare_update(&self, new: &mut Value, _old: &Value) {
+        show_report(new);
     }
 
     fn validate(&self, object: &Value) -> Vec<FieldError> {
@@ -130,4 +121,22 @@ fn series(errors: &mut Errors, series: &Value) {
         errors.push(FieldError::invalid("series.count", "", "should be at least 2"));
     }
     check::given(errors, &Path::Text("series.lastObservedTime"), &series["lastObservedTime"]);
+}
+
+/// Who reports and when is shown even if nobody says so, and belongs to nobody then.
+fn show_report(object: &mut Value) {
+    let Some(event) = object.as_object_mut() else { return };
+    if event.get("apiVersion").is_some_and(|version| version == CORE) {
+        fill(event, "reportingComponent", "");
+        fill(event, "reportingInstance", "");
+        for time in ["eventTime", "firstTimestamp", "lastTimestamp"] {
+            fill(event, time, Value::Null);
+        }
+        make_child(event, "source");
+    } else {
+        for time in ["deprecatedFirstTimestamp", "deprecatedLastTimestamp"] {
+            fill(event, time, Value::Null);
+        }
+        make_child(event, "deprecatedSource");
+    }
 }

@@ -4,7 +4,7 @@ use maar_machinery::error::{FieldError, Path};
 use serde_json::Value;
 
 use super::check::{self, Errors};
-use super::value::{entries, fill, is_set, items, make_child, make_root_child, restore, text};
+use super::value::{entries, fill, is_set, items, items_mut, make_child, make_root_child, restore, text};
 use super::{Strategy, name, pod_spec, resources};
 use crate::resource::Subresource;
 use crate::world::World;
@@ -30,6 +30,11 @@ impl Strategy for Node {
     fn default(&self, object: &mut Value) {
         make_root_child(object, "spec");
         let Some(status) = make_root_child(object, "status") else { return };
+        for condition in items_mut(status, "conditions") {
+            for field in ["lastHeartbeatTime", "lastTransitionTime"] {
+                condition.entry(field).or_insert(Value::Null);
+            }
+        }
         resources::normalize(status.get_mut("capacity"));
         resources::normalize(status.get_mut("allocatable"));
         if let Some(capacity) = status.get("capacity").cloned() {

@@ -1,5 +1,6 @@
 //! Pods.
 
+mod parts;
 mod prepare;
 mod quality;
 mod status;
@@ -22,6 +23,9 @@ pub(crate) struct Pod;
 
 impl Strategy for Pod {
     fn default(&self, object: &mut Value) {
+        if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
+            status::default(status);
+        }
         let Some(spec) = make_root_child(object, "spec") else { return };
         pod_spec::default_pod_spec(spec);
         for list in ["containers", "initContainers"] {
@@ -61,6 +65,14 @@ impl Strategy for Pod {
         }
     }
 
+    fn prepare_part(&self, part: Subresource, new: &mut Value, old: &Value) {
+        match part {
+            Subresource::EphemeralContainers => parts::keep_ephemeral_containers(new, old),
+            Subresource::Resize => parts::keep_resources(new, old),
+            _ => {}
+        }
+    }
+
     fn validate(&self, object: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let path = Path::Text("spec");
@@ -93,8 +105,17 @@ impl Strategy for Pod {
 
     fn validate_subresource(&self, subresource: Subresource, new: &Value, old: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
-        if subresource == Subresource::Status {
-            status::validate(&mut errors, new, old);
+        match subresource {
+            Subresource::Status => status::validate(&mut errors, new, old),
+            Subresource::EphemeralContainers => {
+                parts::validate_ephemeral_containers(&mut errors, new, old);
+                errors.extend(self.validate(new));
+            }
+            Subresource::Resize => {
+                parts::validate_resize(&mut errors, new, old);
+                errors.extend(self.validate(new));
+            }
+            _ => {}
         }
         errors
     }

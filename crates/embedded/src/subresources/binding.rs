@@ -74,15 +74,16 @@ impl Server {
         options: &WriteOptions,
     ) -> Result<(), ApiError> {
         let pods = self.resource("", "v1", "pods")?;
-        if binding.target.name.is_empty() {
-            let error = maar_machinery::error::FieldError::required("target.name", "the name of a node");
-            return Err(ApiError::invalid(&pods, key.name(), &[error]));
-        }
+        check(binding, key)?;
         let binding = &self.admit_binding(caller, &pods, key, binding, options).await?;
-        let conflict = |why: String| ApiError::conflict(&pods, key.name(), why).of_kind("pods/binding");
+        let conflict = |why: String| ApiError::conflict_of_part(&pods, "binding", key.name(), why);
         let change = |old: &Value| {
             if binding.metadata.uid.as_deref().is_some_and(|uid| old["metadata"]["uid"] != uid) {
-                return Err(conflict("Precondition failed: the Pod has another UID".into()));
+                return Err(ApiError::conflict(
+                    &pods,
+                    key.name(),
+                    "Precondition failed: the Pod has another UID",
+                ));
             }
             if old["metadata"]["deletionTimestamp"].is_string() {
                 return Err(conflict(format!(
@@ -164,13 +165,29 @@ fn place(pod: &mut Value, binding: &Binding, now: &str) {
 fn parse(body: &[u8]) -> Result<Binding, ApiError> {
     let binding: Binding = serde_json::from_value(decode_body(body)?)
         .map_err(|error| ApiError::bad_request(format!("the binding cannot be read: {error}")))?;
-    if !matches!(binding.target.kind.as_str(), "" | "Node") {
+    Ok(binding)
+}
+
+/// The real server calls a bad target an error without a reason.
+fn check(binding: &Binding, key: &Key) -> Result<(), ApiError> {
+    let Binding { metadata, target } = binding;
+    if !metadata.name.is_empty() && metadata.name != key.name() {
         return Err(ApiError::bad_request(format!(
-            "target.kind: {:?} is not supported; use Node",
-            binding.target.kind
+            "the name of the binding ({}) does not match the name on the URL ({})",
+            metadata.name,
+            key.name()
         )));
     }
-    Ok(binding)
+    if !matches!(target.kind.as_str(), "" | "Node") {
+        return Err(ApiError::unclassified(format!(
+            "target.kind: {:?} is not supported; use Node",
+            target.kind
+        )));
+    }
+    if target.name.is_empty() {
+        return Err(ApiError::unclassified("target.name: the name of a node is needed"));
+    }
+    Ok(())
 }
 
 fn bound() -> Response {

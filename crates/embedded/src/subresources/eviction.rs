@@ -16,13 +16,23 @@ use crate::verbs::{Changed, DeleteOptions, decode_body};
 impl Server {
     pub(super) async fn on_eviction(&self, call: &Call<'_>, body: &[u8]) -> Result<Response, ApiError> {
         let eviction = decode_body(body)?;
-        let options: DeleteOptions = match eviction.get("deleteOptions") {
+        let named = eviction["metadata"]["name"].as_str().unwrap_or_default();
+        if !named.is_empty() && named != call.target.name {
+            return Err(ApiError::bad_request(format!(
+                "the name of the eviction ({named}) does not match the name on the URL ({})",
+                call.target.name
+            )));
+        }
+        let mut options: DeleteOptions = match eviction.get("deleteOptions") {
             None | Some(Value::Null) => DeleteOptions::default(),
             Some(options) => serde_json::from_value(options.clone())
                 .map_err(|error| ApiError::bad_request(format!("deleteOptions: {error}")))?,
         };
         let attributes = Attributes::of_call(call, Subresource::Eviction, Action::Create)?;
         self.admit_part(&attributes, Some(&mut eviction.clone()), None).await?;
+        if WriteOptions::parse(call.query)?.dry_run {
+            options.dry_run = vec!["All".to_owned()];
+        }
         self.evict(call.caller, &call.resource, &call.key(), &options).await?;
         let status =
             json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});

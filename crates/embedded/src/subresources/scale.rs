@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use http::{Method, StatusCode};
 use maar_machinery::crd::{FieldPath, Scale};
+use maar_machinery::error::FieldError;
 use maar_machinery::selector::LabelSelector;
 use serde_json::{Value, json};
 
@@ -41,7 +42,14 @@ impl Server {
     ) -> Result<Response, ApiError> {
         let resource = &call.resource;
         let paths = paths(resource);
-        let shown = |entry: Value| respond_value(StatusCode::OK, &scale_of(&entry, &paths));
+        let shown = |entry: Value| {
+            let mut scale = scale_of(&entry, &paths);
+            // None are not mentioned.
+            if scale["spec"]["replicas"] == 0 {
+                scale["spec"] = json!({});
+            }
+            respond_value(StatusCode::OK, &scale)
+        };
         let key = call.key();
         let wanted: Wanted = match call.parts.method {
             Method::GET => {
@@ -50,13 +58,14 @@ impl Server {
             }
             Method::PUT => {
                 let given = decode_body(body)?;
+                check_scale(&given, key.name())?;
                 Box::new(move |_| Ok(given.clone()))
             }
             Method::PATCH => {
                 let patch = PatchBody::decode(content_type(call.parts), body)?;
                 Box::new(move |scale| patch_scale(scale, &patch))
             }
-            _ => return Err(ApiError::method_not_allowed("scale can be read, replaced and patched")),
+            _ => return Err(ApiError::method_not_allowed()),
         };
         let options = WriteOptions::parse(call.query)?;
         let before = scale_of(&from_storage(resource, self.get(resource, &key)?.value()), &paths);
@@ -64,25 +73,64 @@ impl Server {
         let attributes = Attributes::of_call(call, Subresource::Scale, Action::Update)?;
         self.admit_part(&attributes, Some(&mut asked), Some(&before)).await?;
         let replicas = asked["spec"]["replicas"].clone();
+        let applied = call.parts.method == Method::PATCH && is_apply(content_type(call.parts));
+        let part = Some(Subresource::Scale);
         let change = |old: &Value| {
             let mut scale = wanted(&scale_of(old, &paths))?;
             // As the webhooks left it.
             if scale["spec"].is_object() {
                 scale["spec"]["replicas"] = replicas.clone();
             }
-            scaled(resource, old, &scale, &paths)
+            let mut changed = scaled(resource, old, &scale, &paths)?;
+            if applied {
+                let count = replicas_alone(resource, &changed.object, &paths);
+                changed.object = self.merge_applied(resource, Some(old), &count, part, &options)?;
+                changed.fields_settled = true;
+            }
+            Ok(changed)
         };
-        let part = Some(Subresource::Scale);
         let written = self.modify(call.caller, resource, &key, part, &change, &options).await?;
         Ok(shown(from_storage(resource, written.entry.value())))
     }
+}
+
+fn is_apply(content_type: &str) -> bool {
+    content_type.starts_with("application/apply-patch")
+}
+
+/// What applying a Scale says about the object: its type, its name and the count.
+fn replicas_alone(resource: &Resource, object: &Value, paths: &Scale) -> Value {
+    let mut applied = json!({
+        "apiVersion": resource.api_version(),
+        "kind": resource.kind,
+        "metadata": {"name": object["metadata"]["name"]},
+    });
+    if let Some(count) = paths.spec_replicas.get(object) {
+        paths.spec_replicas.set(&mut applied, count.clone());
+    }
+    applied
+}
+
+/// A Scale in the name of the object in the path.
+fn check_scale(given: &Value, name: &str) -> Result<(), ApiError> {
+    let kind = given["kind"].as_str().unwrap_or("Scale");
+    if kind != "Scale" {
+        return Err(ApiError::bad_request(format!("a Scale is needed here, not a {kind}")));
+    }
+    let named = given["metadata"]["name"].as_str().unwrap_or_default();
+    if named != name {
+        return Err(ApiError::bad_request(format!(
+            "the name of the object ({named}) does not match the name on the URL ({name})"
+        )));
+    }
+    Ok(())
 }
 
 fn patch_scale(scale: &Value, patch: &PatchBody) -> Result<Value, ApiError> {
     use maar_machinery::patch::{json, merge};
     let result = match patch {
         PatchBody::Json(patch) => json::apply(scale.clone(), patch),
-        // A Scale has no lists to merge and nobody else's fields to respect.
+        // A Scale has no lists to merge; whose replicas they are is settled on the object.
         PatchBody::Merge(patch) | PatchBody::Strategic(patch) | PatchBody::Apply(patch) => {
             merge::apply(scale.clone(), patch)
         }
@@ -96,12 +144,15 @@ fn scaled(resource: &Resource, old: &Value, scale: &Value, paths: &Scale) -> Res
         Value::Null => 0,
         given => {
             given.as_i64().filter(|count| (0..=i64::from(i32::MAX)).contains(count)).ok_or_else(|| {
-                let error = maar_machinery::error::FieldError::invalid(
-                    "spec.replicas",
-                    given.clone(),
-                    "must be a whole number, zero or more",
-                );
-                ApiError::invalid(resource, name, &[error])
+                // Custom kinds are blamed themselves, at the path they keep the count.
+                let detail = "must be a whole number, zero or more";
+                if resource.is_custom() {
+                    let path = paths.spec_replicas.to_string();
+                    ApiError::invalid(resource, name, &[FieldError::invalid(path, given.clone(), detail)])
+                } else {
+                    let error = FieldError::invalid("spec.replicas", given.clone(), detail);
+                    ApiError::invalid_question("autoscaling", "Scale", name, &error)
+                }
             })?
         }
     };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use maar_machinery::error::FieldError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -67,15 +68,13 @@ impl DeleteOptions {
 
     pub(crate) fn validate(&self) -> Result<(), ApiError> {
         if self.propagation_policy.is_some() && self.orphan_dependents.is_some() {
-            return Err(ApiError::bad_request("orphanDependents and propagationPolicy may not both be set"));
-        }
-        if self.grace_period_seconds.is_some_and(|seconds| seconds < 0) {
-            return Err(ApiError::bad_request("gracePeriodSeconds: must be zero or more"));
+            let why = "orphanDependents and propagationPolicy may not both be set";
+            return Err(invalid_option(&FieldError::invalid("propagationPolicy", Value::Null, why)));
         }
         match self.dry_run.as_slice() {
             [] => Ok(()),
             [all] if all == "All" => Ok(()),
-            other => Err(ApiError::bad_request(format!("dryRun: {other:?} is not supported; use All"))),
+            other => Err(invalid_option(&FieldError::not_supported("dryRun", json!(other), ["All"]))),
         }
     }
 
@@ -183,6 +182,7 @@ impl Server {
                 } else {
                     self.after_write(resource, &entry);
                 }
+                let entry = if gone { last_seen(resource, entry, self.world.now_text()) } else { entry };
                 Ok(Some(Deleted { entry, gone, warnings: Vec::new() }))
             }
             Err(CommitError::Stale(_)) => Ok(None),
@@ -205,7 +205,8 @@ impl Server {
         for entry in page.rows {
             let key = Key::new(&resource.table, &entry.meta.namespace, &entry.meta.name);
             match self.delete(caller, resource, &key, options).await {
-                Ok(result) => deleted.push(result.entry),
+                // As it was found, whether it is gone or waits.
+                Ok(_) => deleted.push(entry),
                 // Gone already is what was wanted.
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(error),
@@ -232,8 +233,12 @@ impl Server {
         if !already || remaining.is_some_and(|remaining| grace < remaining) {
             let deadline = self.world.clock.now() + SignedDuration::from_secs(grace);
             metadata.insert("deletionTimestamp".into(), seconds_text(deadline).into());
-            metadata.insert("deletionGracePeriodSeconds".into(), grace.into());
-            if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
+            // A namespace is not given time, it takes it.
+            if !resource.is("namespaces") {
+                metadata.insert("deletionGracePeriodSeconds".into(), grace.into());
+            }
+            if let Some(generation) = metadata.get("generation").and_then(Value::as_i64).filter(|_| !already)
+            {
                 metadata.insert("generation".into(), (generation + 1).into());
             }
         }
@@ -244,6 +249,21 @@ impl Server {
     }
 }
 
+/// What is shown of a deleted object: a Pod is gone because its time was up, be that none.
+fn last_seen(resource: &Resource, entry: Arc<Entry>, now: String) -> Arc<Entry> {
+    if !resource.is("pods") {
+        return entry;
+    }
+    let mut pod = entry.value();
+    let deleted = pod["metadata"]["deletionTimestamp"].is_string();
+    let metadata = metadata(&mut pod);
+    metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
+    if !deleted {
+        metadata.insert("deletionTimestamp".into(), now.into());
+    }
+    store::decode(&pod, entry.revision).into()
+}
+
 fn check_preconditions(
     resource: &Resource,
     key: &Key,
@@ -251,20 +271,22 @@ fn check_preconditions(
     options: &DeleteOptions,
 ) -> Result<(), ApiError> {
     let Some(wanted) = &options.preconditions else { return Ok(()) };
-    let failed = |what: &str, wanted: &str, found: &str| {
-        let why =
-            format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}");
-        Err(ApiError::conflict(resource, key.name(), why).of_kind(&resource.kind))
+    let failed = |what: &str, wanted: &str, found: &str, cause: &str| {
+        let why = format!(
+            "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). \
+             The object might have been {cause}"
+        );
+        Err(ApiError::conflict_of_kind(resource, key.name(), why))
     };
     if let Some(uid) = &wanted.uid
         && **uid != *current.meta.uid
     {
-        return failed("UID", uid, &current.meta.uid);
+        return failed("UID", uid, &current.meta.uid, "deleted and then recreated");
     }
     if let Some(version) = &wanted.resource_version
         && *version != current.revision.to_string()
     {
-        return failed("ResourceVersion", version, &current.revision.to_string());
+        return failed("ResourceVersion", version, &current.revision.to_string(), "modified");
     }
     Ok(())
 }
@@ -280,7 +302,15 @@ fn grace_seconds(resource: &Resource, object: &Value, options: &DeleteOptions) -
         return 0;
     }
     let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
-    options.grace_period_seconds.unwrap_or(own).max(0)
+    match options.grace_period_seconds.unwrap_or(own) {
+        // Less than no time is as short as there is.
+        negative if negative < 0 => 1,
+        seconds => seconds,
+    }
+}
+
+fn invalid_option(error: &FieldError) -> ApiError {
+    ApiError::invalid_options("DeleteOptions", std::slice::from_ref(error))
 }
 
 fn set_propagation(object: &mut Value, propagation: Option<Propagation>) {

@@ -79,6 +79,12 @@ impl Server {
                 key.name()
             )));
         }
+        if !resource.allows_unconditional_update()
+            && meta_text(&object, "resourceVersion").is_none_or(|version| matches!(version, "" | "0"))
+            && self.store.get(key).is_some()
+        {
+            return Err(ApiError::unconditional_update(resource, key.name()));
+        }
         let change = |_: &Value| {
             Ok(Changed { object: object.clone(), warnings: warnings.clone(), fields_settled: false })
         };
@@ -206,8 +212,9 @@ impl Server {
         if resource.has(Subresource::Status) && subresource != Some(Subresource::Binding) {
             copy_member(new, old, "status");
         }
-        if subresource.is_none() {
-            resource.strategy().prepare_update(new, old);
+        match subresource {
+            None => resource.strategy().prepare_update(new, old),
+            Some(part) => resource.strategy().prepare_part(part, new, old),
         }
     }
 
@@ -226,6 +233,9 @@ fn check_revision(resource: &Resource, key: &Key, new: &Value, current: &Entry) 
     match meta_text(new, "resourceVersion").unwrap_or_default() {
         "" => Ok(()),
         given if given == current.revision.to_string() => Ok(()),
+        given if given.parse::<u64>().is_err() => {
+            Err(ApiError::unclassified(format!("resourceVersion: {given:?} is not a valid revision")))
+        }
         _ => Err(ApiError::modified(resource, key.name())),
     }
 }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::Written;
 use super::modify::Changed;
-use super::prepare::{decode_body, decode_fields, decode_object, metadata};
-use crate::request::WriteOptions;
+use super::prepare::{decode_body, decode_fields, decode_object, meta_text, metadata};
+use crate::request::{FieldValidation, WriteOptions};
 use crate::resource::{Resource, Subresource};
 use crate::server::{Caller, Server};
 use crate::status::ApiError;
@@ -30,7 +30,7 @@ impl PatchBody {
             "application/merge-patch+json" => Ok(Self::Merge(decode_body(body)?)),
             "application/strategic-merge-patch+json" => Ok(Self::Strategic(decode_body(body)?)),
             "application/apply-patch+yaml" => Ok(Self::Apply(decode_yaml(body)?)),
-            other => Err(ApiError::unsupported_media_type(format!(
+            other => Err(ApiError::unknown_patch_type(format!(
                 "the body of the request was in an unknown format ({other:?}): use one of \
                  application/json-patch+json, application/merge-patch+json, \
                  application/strategic-merge-patch+json, application/apply-patch+yaml"
@@ -46,7 +46,9 @@ pub(crate) fn decode_yaml(body: &[u8]) -> Result<Value, ApiError> {
     }
     let text = std::str::from_utf8(body)
         .map_err(|_| ApiError::bad_request("error decoding YAML: the body is not UTF-8"))?;
-    serde_saphyr::from_str(text)
+    // Of a key given twice the last counts, as in JSON.
+    let options = serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins };
+    serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))
 }
 
@@ -65,11 +67,14 @@ impl Server {
         }
         if options.force {
             let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
-            return Err(ApiError::invalid_options("PatchOptions", &error));
+            return Err(ApiError::invalid_options("PatchOptions", &[error]));
         }
         let change = |old: &Value| {
             let mut object = patched(resource, old, body)?;
-            let warnings = decode_object(resource, &mut object, options.field_validation)?;
+            // Whatever is wrong with the result, the patch is to blame.
+            let warnings = decode_object(resource, &mut object, options.field_validation)
+                .map_err(|error| ApiError::invalid_patch(error.message))?;
+            check_identity(resource, old, &object)?;
             Ok(Changed { object, warnings, fields_settled: false })
         };
         self.modify(caller, resource, key, subresource, &change, options).await
@@ -86,29 +91,32 @@ impl Server {
     ) -> Result<Written, ApiError> {
         if options.field_manager.is_none() {
             let error = FieldError::required("fieldManager", "is required for apply patch");
-            return Err(ApiError::invalid_options("PatchOptions", &error));
+            return Err(ApiError::invalid_options("PatchOptions", &[error]));
         }
         let mut applied = applied.clone();
-        check_applied(resource, key, &mut applied)?;
-        let warnings = decode_fields(resource, &mut applied, options.field_validation)?;
+        check_applied_type(resource, &applied)?;
+        decode_applied(resource, &mut applied)?;
+        check_applied(key, &applied)?;
         loop {
             if self.store.get(key).is_none() {
                 if subresource.is_some() {
                     return Err(ApiError::not_found(resource, key.name()));
                 }
+                if let Some(uid) = meta_text(&applied, "uid").filter(|uid| !uid.is_empty()) {
+                    let why = format!(
+                        "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                    );
+                    return Err(ApiError::conflict(resource, key.name(), why));
+                }
                 match self.apply_new(caller, resource, key, &applied, options).await {
                     // Somebody created it meanwhile: apply to that.
                     Err(error) if error.is_already_exists() => continue,
-                    Ok(mut written) => {
-                        written.warnings.extend(warnings);
-                        return Ok(written);
-                    }
-                    Err(error) => return Err(error),
+                    result => return result,
                 }
             }
             let change = |old: &Value| {
                 let object = self.merge_applied(resource, Some(old), &applied, subresource, options)?;
-                Ok(Changed { object, warnings: warnings.clone(), fields_settled: true })
+                Ok(Changed { object, warnings: Vec::new(), fields_settled: true })
             };
             match self.modify(caller, resource, key, subresource, &change, options).await {
                 // It was deleted meanwhile: create it.
@@ -132,7 +140,7 @@ impl Server {
     }
 }
 
-fn check_applied(resource: &Resource, key: &Key, applied: &mut Value) -> Result<(), ApiError> {
+fn check_applied_type(resource: &Resource, applied: &Value) -> Result<(), ApiError> {
     let expected = resource.api_version();
     let given = applied.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     let kind = applied.get("kind").and_then(Value::as_str).unwrap_or_default();
@@ -142,10 +150,12 @@ fn check_applied(resource: &Resource, key: &Key, applied: &mut Value) -> Result<
             resource.kind
         )));
     }
-    let metadata = applied.get_mut("metadata").filter(|metadata| metadata.is_object());
-    let Some(metadata) = metadata else {
-        applied["metadata"] = json!({"name": key.name()});
-        return Ok(());
+    Ok(())
+}
+
+fn check_applied(key: &Key, applied: &Value) -> Result<(), ApiError> {
+    let Some(metadata) = applied.get("metadata").filter(|metadata| metadata.is_object()) else {
+        return Err(ApiError::bad_request("what is applied needs metadata with a name"));
     };
     if metadata.get("managedFields").is_some_and(|fields| !fields.is_null() && fields != &json!([])) {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
@@ -157,6 +167,31 @@ fn check_applied(resource: &Resource, key: &Key, applied: &mut Value) -> Result<
         ))),
         _ => Ok(()),
     }
+}
+
+/// Reads what is applied. The real server takes a type that does not fit, or a field that nobody knows, for a fault of
+/// its own, however fields are to be validated.
+fn decode_applied(resource: &Resource, applied: &mut Value) -> Result<(), ApiError> {
+    decode_fields(resource, applied, FieldValidation::Strict)
+        .map(|_| ())
+        .map_err(|error| ApiError::unclassified(error.message))
+}
+
+/// A patch does not make another object of it.
+fn check_identity(resource: &Resource, old: &Value, new: &Value) -> Result<(), ApiError> {
+    let name = meta_text(old, "name").unwrap_or_default();
+    let given = meta_text(new, "name").unwrap_or_default();
+    if given != name {
+        return Err(ApiError::bad_request(format!(
+            "the name of the object ({given}) does not match the name on the URL ({name})"
+        )));
+    }
+    let uid = meta_text(new, "uid").unwrap_or_default();
+    if !uid.is_empty() && Some(uid) != meta_text(old, "uid") {
+        let error = FieldError::invalid("metadata.uid", uid, "field is immutable");
+        return Err(ApiError::invalid(resource, name, &[error]));
+    }
+    Ok(())
 }
 
 fn patched(resource: &Resource, old: &Value, body: &PatchBody) -> Result<Value, ApiError> {
@@ -179,6 +214,6 @@ fn patched(resource: &Resource, old: &Value, body: &PatchBody) -> Result<Value, 
         PatchError::TooLarge(message) => ApiError::new(413, "RequestEntityTooLarge", message),
         PatchError::UnsupportedMediaType(message) => ApiError::unsupported_media_type(message),
         PatchError::Unprocessable { detail } => ApiError::unprocessable(detail),
-        PatchError::Internal(message) => ApiError::internal(message),
+        PatchError::Internal(message) => ApiError::unclassified(message),
     })
 }

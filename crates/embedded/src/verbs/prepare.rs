@@ -1,5 +1,6 @@
 //! The steps every write goes through between decoding and storing.
 
+use maar_machinery::error::FieldError;
 use serde_json::{Map, Value, json};
 
 use crate::request::FieldValidation;
@@ -85,6 +86,9 @@ fn check_type(resource: &Resource, object: &mut Value) -> Result<(), ApiError> {
     let Some(map) = object.as_object_mut() else {
         return Err(ApiError::bad_request(format!("a {} must be a JSON object", resource.kind)));
     };
+    if resource.is_custom() {
+        check_custom_type(resource, map)?;
+    }
     for (field, expected) in [("apiVersion", expected.as_str()), ("kind", resource.kind.as_str())] {
         match map.get(field) {
             None | Some(Value::Null) => {
@@ -108,6 +112,25 @@ fn check_type(resource: &Resource, object: &mut Value) -> Result<(), ApiError> {
         }
         Some(Value::Object(_)) => {}
         Some(_) => return Err(ApiError::bad_request("metadata: must be an object")),
+    }
+    Ok(())
+}
+
+/// Objects of custom kinds must say what they are.
+fn check_custom_type(resource: &Resource, object: &Map<String, Value>) -> Result<(), ApiError> {
+    let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
+    if text("apiVersion").is_empty() || text("kind").is_empty() {
+        return Err(ApiError::bad_request("an object of a custom kind needs its apiVersion and kind"));
+    }
+    if text("apiVersion") == resource.api_version() && text("kind") != resource.kind {
+        let error = FieldError::invalid("kind", text("kind"), format!("must be {}", resource.kind));
+        let name = object.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
+        return Err(ApiError::invalid_question(
+            &resource.group,
+            text("kind"),
+            name.unwrap_or_default(),
+            &error,
+        ));
     }
     Ok(())
 }
@@ -137,10 +160,13 @@ impl Server {
         let metadata = metadata(object);
         if metadata.get("resourceVersion").and_then(Value::as_str).is_some_and(|version| !version.is_empty())
         {
-            return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
+            return Err(ApiError::unclassified("resourceVersion should not be set on objects to be created"));
         }
         for field in SERVER_METADATA {
-            metadata.remove(*field);
+            // Where nobody counts generations, a client may.
+            if *field != "generation" || resource.counts_generations() {
+                metadata.remove(*field);
+            }
         }
         settle_namespace(resource, namespace, metadata)?;
         let name = match metadata.get("name").and_then(Value::as_str).unwrap_or_default() {

@@ -1,5 +1,6 @@
 //! Get and list.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -80,6 +81,18 @@ impl FieldTest {
     }
 }
 
+/// The name of a field as it is stored: Events are, whichever group they are asked for in, in the core form.
+fn stored_field<'a>(resource: &Resource, field: &'a str) -> Cow<'a, str> {
+    if resource.group != "events.k8s.io" {
+        return field.into();
+    }
+    match field.strip_prefix("regarding.") {
+        Some(part) => format!("involvedObject.{part}").into(),
+        None if field == "reportingController" => "reportingComponent".into(),
+        None => field.into(),
+    }
+}
+
 fn field_ref(resource: &Resource, field: &str) -> Result<FieldRef, ApiError> {
     match field {
         "metadata.name" => Ok(FieldRef::Name),
@@ -87,7 +100,7 @@ fn field_ref(resource: &Resource, field: &str) -> Result<FieldRef, ApiError> {
         other => resource
             .field_paths
             .iter()
-            .position(|path| path.trim_start_matches('.') == other)
+            .position(|path| path.trim_start_matches('.') == stored_field(resource, other))
             .map(FieldRef::Indexed)
             .ok_or_else(|| {
                 ApiError::bad_request(format!(
@@ -143,37 +156,52 @@ impl ListOptions {
                 "specifying resource version is not allowed when using continue",
             ));
         }
-        let number = version
-            .map(|text| {
-                text.parse::<u64>().map_err(|_| {
-                    ApiError::bad_request(format!("resourceVersion: {text:?} is not a valid revision"))
-                })
-            })
-            .transpose()?;
-        let limit = query.number("limit")?.unwrap_or(0);
+        check_list_options(query)?;
+        let number = version.map(revision_number).transpose()?;
+        let limit = query.number::<i64>("limit")?.unwrap_or(0);
+        let limit = usize::try_from(limit).unwrap_or(0);
+        query.number::<i64>("timeoutSeconds")?;
         let revision = match (matching, number) {
-            (None, None | Some(0)) => Match::Newest,
+            (Some(_), None) | (None, None | Some(0)) => Match::Newest,
             // Without a limit "at least"; with one, the page of exactly that revision.
             (None, Some(number)) if limit > 0 => Match::Exact(number),
             (None | Some("NotOlderThan"), Some(number)) => Match::NotOlderThan(number),
-            (Some("Exact"), Some(number)) if number > 0 => Match::Exact(number),
-            (Some(_), None) => {
-                let error = FieldError::forbidden(
-                    "resourceVersionMatch",
-                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
-                );
-                return Err(ApiError::invalid_options("ListOptions", &error));
-            }
-            (Some(other), _) => {
-                return Err(ApiError::bad_request(format!(
-                    "resourceVersionMatch: {other:?} is not supported with this resourceVersion; \
-                     use Exact (with a revision that is not 0) or NotOlderThan"
-                )));
-            }
+            (Some(_), Some(number)) => Match::Exact(number),
         };
         let selection = Selection::parse(resource, query)?;
         Ok(Self { selection, limit, revision: Some(revision), after })
     }
+}
+
+/// A revision as clients write it.
+fn revision_number(text: &str) -> Result<u64, ApiError> {
+    text.parse::<u64>()
+        .map_err(|_| ApiError::bad_request(format!("resourceVersion: {text:?} is not a valid revision")))
+}
+
+/// Refuses options of a list that contradict each other.
+fn check_list_options(query: &Query) -> Result<(), ApiError> {
+    const MATCH: &str = "resourceVersionMatch";
+    let mut errors = Vec::new();
+    let version = query.text("resourceVersion");
+    if let Some(matching) = query.text(MATCH) {
+        if version.is_none() {
+            errors.push(FieldError::forbidden(MATCH, "needs a resourceVersion"));
+        }
+        if query.text("continue").is_some() {
+            errors.push(FieldError::forbidden(MATCH, "does not go with a continue token"));
+        }
+        if !matches!(matching, "Exact" | "NotOlderThan") {
+            errors.push(FieldError::not_supported(MATCH, matching, ["Exact", "NotOlderThan"]));
+        }
+        if matching == "Exact" && version == Some("0") {
+            errors.push(FieldError::forbidden(MATCH, "the revision 0 has no exact state"));
+        }
+    }
+    if query.flag("sendInitialEvents").is_some() {
+        errors.push(FieldError::forbidden("sendInitialEvents", "belongs to watches"));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_options("ListOptions", &errors)) }
 }
 
 /// One page of a list.
@@ -190,6 +218,21 @@ pub(crate) struct Page {
 impl Server {
     pub(crate) fn get(&self, resource: &Resource, key: &Key) -> Result<Arc<Entry>, ApiError> {
         self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))
+    }
+
+    /// The object as it is, if that is as new as the request asks for.
+    pub(crate) fn get_since(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        query: &Query,
+    ) -> Result<Arc<Entry>, ApiError> {
+        let requested = query.text("resourceVersion").map(revision_number).transpose()?.unwrap_or(0);
+        let current = self.store.revision();
+        if requested > current {
+            return Err(revision_error(RevisionError::Future { requested, current }));
+        }
+        self.get(resource, key)
     }
 
     pub(crate) fn list(

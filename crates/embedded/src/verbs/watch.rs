@@ -41,20 +41,14 @@ impl WatchOptions {
         namespace: Option<&str>,
         query: &Query,
     ) -> Result<Self, ApiError> {
+        check_options(query)?;
         let version = query.text("resourceVersion").map(|text| {
             text.parse::<u64>().map_err(|_| {
-                ApiError::bad_request(format!("resourceVersion: {text:?} is not a valid revision"))
+                ApiError::unclassified(format!("resourceVersion: {text:?} is not a valid revision"))
             })
         });
         let version = version.transpose()?.filter(|version| *version > 0);
-        let send_initial = query.flag("sendInitialEvents")?;
-        if send_initial.is_some() && query.text("resourceVersionMatch") != Some("NotOlderThan") {
-            let error = FieldError::forbidden(
-                "resourceVersionMatch",
-                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            );
-            return Err(ApiError::invalid_options("ListOptions", &error));
-        }
+        let send_initial = query.flag("sendInitialEvents");
         let timeout = query.number("timeoutSeconds")?.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
         Ok(Self {
             selection: Selection::parse(resource, query)?,
@@ -62,10 +56,33 @@ impl WatchOptions {
             after: version,
             initial_events: send_initial.unwrap_or(version.is_none()),
             mark_initial: send_initial == Some(true),
-            bookmarks: query.flag("allowWatchBookmarks")?.unwrap_or(false),
+            bookmarks: query.flag("allowWatchBookmarks").unwrap_or(false),
             timeout,
         })
     }
+}
+
+/// Refuses options of a watch that contradict each other.
+fn check_options(query: &Query) -> Result<(), ApiError> {
+    const MATCH: &str = "resourceVersionMatch";
+    let mut errors = Vec::new();
+    let matching = query.text(MATCH);
+    let send_initial = query.flag("sendInitialEvents").is_some();
+    if send_initial && matching != Some("NotOlderThan") {
+        errors.push(FieldError::forbidden(MATCH, "sendInitialEvents needs it to be NotOlderThan"));
+    }
+    if let Some(matching) = matching {
+        if !send_initial {
+            errors.push(FieldError::forbidden(MATCH, "belongs to sendInitialEvents"));
+        }
+        if matching != "NotOlderThan" {
+            errors.push(FieldError::not_supported(MATCH, matching, ["NotOlderThan"]));
+        }
+        if query.text("continue").is_some() {
+            errors.push(FieldError::forbidden(MATCH, "does not go with a continue token"));
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_options("ListOptions", &errors)) }
 }
 
 /// One event of a watch.
@@ -102,10 +119,10 @@ impl Server {
         let mut waiting = VecDeque::new();
         let mut at = options.after.unwrap_or(0);
         let current = self.store.revision();
-        if at > current {
-            return Err(revision_error(RevisionError::Future { requested: at, current }));
-        }
         if options.initial_events {
+            if at > current {
+                return Err(revision_error(RevisionError::Future { requested: at, current }));
+            }
             let listing = self.list(
                 resource,
                 options.namespace.as_deref(),
@@ -179,6 +196,10 @@ impl WatchStream {
     }
 
     fn collect(&mut self) {
+        // A watch may start at a revision that is still to come.
+        if self.at > self.store.revision() {
+            return;
+        }
         match self.store.events_after(&self.table, self.at) {
             Ok((events, complete_to)) => {
                 self.waiting.extend(events.iter().filter_map(|event| self.options.view(event)));

@@ -18,6 +18,19 @@ pub(super) fn check_name(name: &str, spec: &Map<String, Value>, errors: &mut Vec
     }
 }
 
+/// Groups of the Kubernetes project need its consent, which an annotation tells of.
+pub(super) fn check_approval(definition: &Value, group: &str, errors: &mut Vec<FieldError>) {
+    const ANNOTATION: &str = "api-approved.kubernetes.io";
+    let reserved = ["k8s.io", "kubernetes.io"]
+        .iter()
+        .any(|domain| group == *domain || group.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')));
+    let approved = definition.pointer("/metadata/annotations").and_then(|all| all.get(ANNOTATION));
+    if reserved && approved.and_then(Value::as_str).is_none_or(str::is_empty) {
+        let path = format!("metadata.annotations[{ANNOTATION}]");
+        errors.push(FieldError::required(path, "protected groups need approval"));
+    }
+}
+
 pub(super) fn check(spec: &Map<String, Value>, path: &Path<'_>, errors: &mut Vec<FieldError>) {
     check_group(text(spec, "group"), &path.field("group"), errors);
     one_of(text(spec, "scope"), &["Cluster", "Namespaced"], &path.field("scope"), errors);

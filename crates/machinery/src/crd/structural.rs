@@ -85,7 +85,8 @@ fn kind(schema: &Map<String, Value>, level: Level, path: &Path<'_>, errors: &mut
             let detail = "must be object if x-kubernetes-embedded-resource is true";
             errors.push(FieldError::invalid(type_path, other, detail));
         }
-        "" if !open => {
+        // A reference is refused as such.
+        "" if !open && !schema.contains_key("$ref") => {
             let place = match level {
                 Level::Root => "at the root",
                 Level::Item => "for specified array items",

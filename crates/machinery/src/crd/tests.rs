@@ -127,13 +127,37 @@ fn metadata_may_be_limited_in_its_names_only() {
 }
 
 #[test]
+fn new_definitions_have_the_name_of_their_kind_and_a_group_of_their_own() {
+    let mut wrong = definition(&json!({"type": "object"}));
+    wrong["metadata"]["name"] = json!("x");
+    wrong["spec"]["group"] = json!("things.k8s.io");
+    let found: Vec<String> = validate_create(&wrong).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        found,
+        [
+            r#"metadata.name: Invalid value: "x": must be spec.names.plural+"."+spec.group"#,
+            "metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups need approval",
+        ]
+    );
+    wrong["spec"]["group"] = json!("things.x-k8s.io");
+    assert_eq!(validate_create(&wrong).len(), 1);
+}
+
+#[test]
+fn stored_versions_are_versions() {
+    let mut definition = definition(&json!({"type": "object"}));
+    definition["status"] = json!({"storedVersions": []});
+    assert_eq!(validate_stored_versions(&definition)[0].path, "status.storedVersions");
+    definition["status"] = json!({"storedVersions": ["v1", "v0"]});
+    let paths: Vec<String> =
+        validate_stored_versions(&definition).into_iter().map(|error| error.path).collect();
+    assert_eq!(paths, ["status.storedVersions[1]"]);
+}
+
+#[test]
 fn definitions_are_refused_for_the_right_reason() {
     type Change = fn(&mut Value);
     let table: &[(Change, &str)] = &[
-        (
-            |d| d["metadata"]["name"] = json!("x"),
-            r#"metadata.name: Invalid value: "x": must be spec.names.plural+"."+spec.group"#,
-        ),
         (
             |d| d["spec"]["group"] = json!("example"),
             r#"spec.group: Invalid value: "example": should be a domain with at least one dot"#,

@@ -159,12 +159,13 @@ pub fn validate_annotations(annotations: &Map<String, Value>, path: &Path<'_>, e
 fn validate_owners(owners: &[Value], path: &Path<'_>, errors: &mut Vec<FieldError>) {
     let mut controller: Option<String> = None;
     for (index, owner) in owners.iter().enumerate() {
-        let path = path.index(index);
+        // The real server names the list, not the owner in it.
         for name in ["apiVersion", "kind", "name", "uid"] {
             if text(owner, name).is_empty() {
-                errors.push(FieldError::required(path.field(name), "must not be empty"));
+                errors.push(FieldError::invalid(path.field(name), "", "must not be empty"));
             }
         }
+        let path = path.index(index);
         let version = text(owner, "apiVersion");
         if version.split('/').count() > 2 || version.ends_with('/') {
             let detail = "must be <group>/<version> or <version>";

@@ -15,6 +15,9 @@ pub fn to_type(schema: &Schema) -> Type {
     Conversion::default().shape(schema, None)
 }
 
+/// Any object, in kinds that carry what others understand.
+const RAW: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
+
 #[derive(Default)]
 struct Conversion {
     /// Definitions met so far; `None` while one is being converted, which is where recursion is cut.
@@ -37,6 +40,10 @@ impl Conversion {
     }
 
     fn build(&mut self, schema: &Schema, fact: Option<&MergeFact>) -> Type {
+        // Whatever is in there is none of the server's business: it belongs to one manager whole.
+        if schema.name.as_deref() == Some(RAW) {
+            return Type::from_object(Object::new(Vec::new()).atomic(true).with_rest(Type::Untyped));
+        }
         match schema.kind {
             Kind::String | Kind::Integer | Kind::Number | Kind::Boolean | Kind::IntOrString => Type::Scalar,
             Kind::Array => self.list(schema, fact),

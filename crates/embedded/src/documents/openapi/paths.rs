@@ -253,7 +253,10 @@ impl Writer<'_> {
     fn on_subresource(&self, subresource: Subresource) -> Vec<Operation> {
         let suffix = capital(subresource.name());
         match subresource {
-            Subresource::Status | Subresource::Approval => self.read_and_write(subresource.name()),
+            Subresource::Status
+            | Subresource::Approval
+            | Subresource::EphemeralContainers
+            | Subresource::Resize => self.read_and_write(subresource.name()),
             Subresource::Scale => {
                 let calls = self.read_and_write("scale");
                 calls.into_iter().map(|call| of_kind(call, "autoscaling", "Scale")).collect()

@@ -1,11 +1,11 @@
 //! What may be said about a Pod.
 
 use maar_machinery::error::{FieldError, Path};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::check::{self, Errors};
 use super::super::name;
-use super::super::value::{integer, items, text};
+use super::super::value::{Object, integer, items, items_mut, text};
 
 /// Checks a change of a Pod's status.
 pub(super) fn validate(errors: &mut Errors, new: &Value, old: &Value) {
@@ -86,5 +86,19 @@ fn addresses(errors: &mut Errors, path: &Path<'_>, addresses: &Value) {
     if items(addresses).len() > 2 {
         let detail = "may specify no more than one IP for each IP family";
         errors.push(FieldError::invalid(path, addresses.clone(), detail));
+    }
+}
+
+/// The times of a condition are always shown, and the first address counts twice.
+pub(super) fn default(status: &mut Object) {
+    for condition in items_mut(status, "conditions") {
+        for field in ["lastProbeTime", "lastTransitionTime"] {
+            condition.entry(field).or_insert(Value::Null);
+        }
+    }
+    let first = text(status.get("podIP").unwrap_or(&Value::Null)).to_owned();
+    let listed = status.get("podIPs").map_or(&Value::Null, |list| &list[0]["ip"]);
+    if !first.is_empty() && text(listed) != first {
+        status.insert("podIPs".to_owned(), json!([{"ip": first}]));
     }
 }

@@ -424,6 +424,9 @@ fn claims_grow_and_do_nothing_else() {
     );
 }
 
+/// A block of PEM of the right kind, in base64.
+const CERTIFICATE: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCkFBQUEKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=";
+
 #[test]
 fn namespaces_nodes_and_requests_keep_what_is_not_theirs_to_change() {
     let kind = objects::namespace();
@@ -458,18 +461,24 @@ fn namespaces_nodes_and_requests_keep_what_is_not_theirs_to_change() {
     let (new, _) = update(&kind, &old, row("").set("/spec/signerName", "x.y/z").applied(&old));
     assert_eq!(new["spec"], old["spec"]);
     let approved = json!([{"type": "Approved", "status": "True", "reason": "Yes"}]);
-    let (new, _) =
+    let (_, errors) =
         update_status(&kind, &old, row("").set("/status/conditions", approved.clone()).applied(&old));
-    assert_eq!(new["status"]["conditions"], Value::Null, "the decision has a path of its own");
+    row("the decision has a path of its own").wants(&["Forbidden status.conditions"]).check(&errors);
     let mut decided = old.clone();
     decided["status"]["conditions"] = approved.clone();
     let (new, errors) = update_status(
         &kind,
         &decided,
-        row("").set("/status", json!({"certificate": "eA=="})).applied(&decided),
+        row("").set("/status", json!({"certificate": CERTIFICATE})).applied(&decided),
     );
     assert_eq!(errors, Vec::new());
     assert_eq!(new["status"]["conditions"][0]["type"], "Approved");
+    let (_, errors) = update_status(
+        &kind,
+        &decided,
+        row("").set("/status", json!({"certificate": "eA=="})).applied(&decided),
+    );
+    row("no certificate").wants(&["Invalid status.certificate"]).check(&errors);
     let both = json!([approved[0], {"type": "Denied", "status": "True"}]);
     let errors = kind.strategy.validate_subresource(
         Subresource::Approval,
