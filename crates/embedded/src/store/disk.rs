@@ -112,7 +112,7 @@ pub(super) struct Disk {
     /// How long the log was when the last snapshot failed; none is tried again until there is much more.
     snapshot_failed_at: Option<u64>,
     /// Held for as long as the store lives.
-    _lock: File,
+    lock: File,
 }
 
 impl Disk {
@@ -135,7 +135,7 @@ impl Disk {
             torn: false,
             snapshot_bytes,
             snapshot_failed_at: None,
-            _lock: lock,
+            lock,
         };
         Ok((disk, loaded))
     }
@@ -255,6 +255,15 @@ fn write_line<T: Serialize>(
     let line = line.as_ref().map_err(|error| bad(error.to_string()))?;
     serde_json::to_writer(&mut *writer, line).map_err(|error| bad(error.to_string()))?;
     writer.write_all(b"\n").map_err(at(path))
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Closing the file would not do while a child that was just forked still has it open as well.
+        if let Err(error) = self.lock.unlock() {
+            tracing::warn!(%error, "the lock of the data folder could not be given back");
+        }
+    }
 }
 
 fn take_lock(path: &Path) -> Result<File, DiskError> {
