@@ -77,11 +77,12 @@ impl Server {
     }
 
     /// Replaces the set of resources by a changed copy.
-    pub(crate) fn change_registry(&self, change: impl FnOnce(&mut Registry)) {
+    pub(crate) fn change_registry<T>(&self, change: impl FnOnce(&mut Registry) -> T) -> T {
         let mut current = self.registry.write();
         let mut next = Registry::clone(&current);
-        change(&mut next);
+        let answer = change(&mut next);
         *current = Arc::new(next);
+        answer
     }
 
     /// Whether anything is served in this group and version.

@@ -1,27 +1,40 @@
 //! CRDs take effect: the registry follows what is stored.
 
+use std::sync::Arc;
+
 use maar_machinery::crd;
 
 use crate::resource::{Registry, Resource};
 use crate::server::Server;
-use crate::store::Entry;
+use crate::store::{CommitError, Entry, Key, Operation};
 
 pub(crate) const TABLE: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
 impl Server {
-    /// Called with every object that was stored.
-    pub(crate) fn after_write(&self, resource: &Resource, entry: &Entry) {
-        if resource.is(TABLE) {
-            self.change_registry(|registry| serve(registry, entry));
+    /// Stores changes, the first of them of an object of `resource`; the registry follows in the same step, so that
+    /// whoever sees a definition established finds it served, and two writes take effect in their order.
+    pub(crate) fn commit(
+        &self,
+        resource: &Resource,
+        operations: Vec<Operation>,
+    ) -> Result<Vec<Arc<Entry>>, CommitError> {
+        if !resource.is(TABLE) {
+            return self.store.commit(operations);
         }
+        self.change_registry(|registry| {
+            let entries = self.store.commit(operations)?;
+            for entry in entries.iter().take(1) {
+                self.follow_definition(registry, &entry.meta.name);
+            }
+            Ok(entries)
+        })
     }
 
-    /// Called with every object that is gone.
-    pub(crate) fn after_delete(&self, resource: &Resource, entry: &Entry) {
-        if resource.is(TABLE)
-            && let Some((plural, group)) = entry.meta.name.split_once('.')
-        {
-            self.change_registry(|registry| registry.remove_custom(group, plural));
+    fn follow_definition(&self, registry: &mut Registry, name: &str) {
+        match (self.store.get(&Key::new(&TABLE.into(), "", name)), name.split_once('.')) {
+            (Some(entry), _) => serve(registry, &entry),
+            (None, Some((plural, group))) => registry.remove_custom(group, plural),
+            (None, None) => {}
         }
     }
 

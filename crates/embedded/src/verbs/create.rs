@@ -86,10 +86,9 @@ impl Server {
                 return Ok(Written { entry: entry.into(), created: true, warnings });
             }
             let put = store::put(key.clone(), &stored, resource.fields_of(&stored), Expect::Absent);
-            match self.store.commit(charge.with(put)) {
+            match self.commit(resource, charge.with(put)) {
                 Ok(mut entries) => {
                     let entry = entries.swap_remove(0);
-                    self.after_write(resource, &entry);
                     return Ok(Written { entry, created: true, warnings });
                 }
                 Err(CommitError::Stale(stale)) if Charge::concerns(&stale, key) => {}

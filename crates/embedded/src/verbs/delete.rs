@@ -174,14 +174,9 @@ impl Server {
         if !options.dry_run.is_empty() {
             return unchanged(gone);
         }
-        match self.store.commit(vec![operation]) {
+        match self.commit(resource, vec![operation]) {
             Ok(mut entries) => {
                 let entry = entries.swap_remove(0);
-                if gone {
-                    self.after_delete(resource, &entry);
-                } else {
-                    self.after_write(resource, &entry);
-                }
                 let entry = if gone { last_seen(resource, entry, self.world.now_text()) } else { entry };
                 Ok(Some(Deleted { entry, gone, warnings: Vec::new() }))
             }

@@ -185,15 +185,12 @@ impl Server {
         } else {
             store::put(key.clone(), &stored, resource.fields_of(&stored), expect)
         };
-        match self.store.commit(charge.with(operation)) {
+        match self.commit(resource, charge.with(operation)) {
             Ok(mut entries) => {
                 let mut entry = entries.swap_remove(0);
                 if finished {
-                    self.after_delete(resource, &entry);
                     // The client sees what it wrote, although that was never stored.
                     entry = store::decode(&stored, entry.revision).into();
-                } else {
-                    self.after_write(resource, &entry);
                 }
                 Ok(Outcome::Done(Written { entry, created: false, warnings }))
             }

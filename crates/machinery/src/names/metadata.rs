@@ -258,7 +258,7 @@ mod tests {
             (
                 json!({"name": "a", "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p"}]}),
                 Scope::Cluster,
-                vec!["metadata.ownerReferences[0].uid FieldValueRequired"],
+                vec!["metadata.ownerReferences.uid FieldValueInvalid"],
             ),
         ];
         for (metadata, scope, want) in table {

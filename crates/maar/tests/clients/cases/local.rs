@@ -64,7 +64,8 @@ pub(super) async fn exec_gives_a_terminal(kubectl: Kubectl) {
     assert_eq!(terminal.code().await, Some(3));
     // Ctrl-C ends what runs in the shell, and not the shell.
     let mut terminal = kubectl.in_terminal("exec -it here -- sh");
-    terminal.types("echo be''gun; sleep 100\n").await;
+    // A command of its own says that it runs: when it does, the terminal is its.
+    terminal.types("sh -c \"echo be''gun; exec sleep 100\"\n").await;
     terminal.sees("begun").await;
     terminal.types("\u{3}").await;
     terminal.types("echo st''ill there\n").await;
