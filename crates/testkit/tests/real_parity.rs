@@ -45,8 +45,8 @@ fn suite() -> Suite {
     }
     let mut names: Vec<&str> = suite.values().flatten().map(|row| row.name.as_str()).collect();
     names.sort_unstable();
-    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        panic!("two rows are called {:?}", twice[0]);
+    for (name, next) in names.iter().zip(names.iter().skip(1)) {
+        assert_ne!(name, next, "two rows have one name");
     }
     suite
 }
