@@ -150,7 +150,10 @@ async fn check_recordings(suite: &Suite) -> Vec<String> {
         if asked("MAAR_RECORD").is_some() {
             record(file, &live);
         }
-        failures.extend(compare(&format!("{file}, recorded and real"), &live, &recorded(file), &[]));
+        let mut kept = recorded(file);
+        // What this cluster could not play stays as another one answered it.
+        kept.retain(|name, _| live.contains_key(name) || !rows.iter().any(|row| row.name == *name));
+        failures.extend(compare(&format!("{file}, recorded and real"), &live, &kept, &[]));
     }
     failures
 }

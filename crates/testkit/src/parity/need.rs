@@ -19,10 +19,11 @@ impl Need {
     pub async fn is_met(self, client: &Client) -> anyhow::Result<bool> {
         let Self::WatchList = self;
         let path = "/api/v1/namespaces/default/configmaps?watch=true&sendInitialEvents=true\
-                    &resourceVersionMatch=NotOlderThan&timeoutSeconds=1";
+                    &resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1";
         let answer = Call::new("GET", path).send(client).await?.value();
-        let first = answer.as_array().and_then(|events| events.first()).unwrap_or(&answer);
-        Ok(first.get("type").and_then(Value::as_str) != Some("ERROR"))
+        // Without it there is an error, or nothing until the time is over.
+        let marked = |event: &Value| event.get("type").and_then(Value::as_str) == Some("BOOKMARK");
+        Ok(answer.as_array().map_or_else(|| marked(&answer), |events| events.iter().any(marked)))
     }
 
     /// Why it may be missing.
