@@ -1,0 +1,7 @@
+//! The scheduler: a pure core and its adapter to Kubernetes.
+//!
+//! The core is synchronous and has no client, clock or randomness. [`model`] is what it knows the world by: nodes,
+//! Pods, groups of Pods that start together, accounts.
+#![warn(missing_docs)]
+
+pub mod model;

@@ -1,0 +1,60 @@
+//! Pods.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{CardsTaken, GroupId, Millis, NodeId, Shape};
+
+/// A Pod as a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PodId(pub u32);
+
+/// Where a Pod stands, as far as placing goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PodPhase {
+    /// Waits for a node.
+    Pending,
+    /// Waits, and must not be placed yet (scheduling gates).
+    Gated,
+    /// Has a node: it is bound, or a bind is on its way.
+    Placed {
+        /// The node.
+        node: NodeId,
+        /// Its cards there.
+        cards: CardsTaken,
+        /// Since when.
+        since: Millis,
+    },
+    /// Has ended; takes nothing.
+    Ended,
+}
+
+/// A Pod.
+#[derive(Debug, Clone)]
+pub struct Pod {
+    /// Namespace.
+    pub namespace: Arc<str>,
+    /// Name.
+    pub name: Arc<str>,
+    /// Its uid: a Pod deleted and made again under its name is another one.
+    pub uid: Arc<str>,
+    /// Its labels, for the affinities of others.
+    pub labels: Arc<BTreeMap<String, String>>,
+    /// All that decides where it may go. Pods of one template share it.
+    pub shape: Arc<Shape>,
+    /// The group it starts with.
+    pub group: GroupId,
+    /// The task of the group it belongs to; empty if there is but one.
+    pub task: Arc<str>,
+    /// Pod priority.
+    pub priority: i32,
+    /// When it was made.
+    pub created: Millis,
+    /// It is being deleted: its place will be free.
+    pub terminating: bool,
+    /// Ours to place; Pods of other schedulers only count.
+    pub ours: bool,
+    /// Where it stands.
+    pub phase: PodPhase,
+    /// A node promised to it after a preemption.
+    pub nominated: Option<NodeId>,
+}
