@@ -72,7 +72,7 @@ impl Resources {
     /// Turns a list from an object into a vector. Requests are rounded up: half a byte needs a byte.
     pub fn amounts(&mut self, list: &ResourceList) -> Amounts {
         let mut all = Amounts::default();
-        for (name, quantity) in list.iter() {
+        for (name, quantity) in list {
             let number = self.number(name);
             all.set(number, whole(number, *quantity));
         }
