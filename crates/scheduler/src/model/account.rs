@@ -7,7 +7,7 @@ use super::{Amounts, ResourceId};
 pub struct AccountId(pub u32);
 
 /// An account.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Account {
     /// Its name.
     pub name: String,

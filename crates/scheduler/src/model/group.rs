@@ -26,7 +26,7 @@ pub struct TaskMinimum {
 }
 
 /// A job, a PodGroup, or one Pod by itself: the unit of queueing and of starting.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Group {
     /// `namespace/name` of the object that asked for it.
     pub name: String,
@@ -52,4 +52,8 @@ pub struct Group {
     pub lent_nodes: bool,
     /// Waits on purpose.
     pub suspended: bool,
+    /// Never stopped for others before this.
+    pub protected_until: Option<Millis>,
+    /// How long its Pods get to stop when they must give way; the scheduler's default if absent.
+    pub grace: Option<Millis>,
 }
