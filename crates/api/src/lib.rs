@@ -1,12 +1,13 @@
-//! What the parts of Maar agree on: names, quantities and resource arithmetic. No I/O.
+//! What the parts of Maar agree on: names, quantities, resource arithmetic and the kinds of `maar.io`. No I/O.
 //!
-//! Start with [`quantity`] (exact numbers with Kubernetes suffixes) and [`resources`] (lists of them and what a
-//! Pod asks for).
+//! Start with [`quantity`] (exact numbers with Kubernetes suffixes), [`resources`] (lists of them and what a
+//! Pod asks for) and [`v1alpha1`] (accounts, jobs, workspaces).
 #![warn(missing_docs)]
 
 pub mod names;
 pub mod quantity;
 pub mod resources;
+pub mod v1alpha1;
 
 pub use quantity::Quantity;
 pub use resources::ResourceList;

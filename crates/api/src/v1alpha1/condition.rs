@@ -1,0 +1,69 @@
+//! Types and reasons of conditions, and reasons of phases.
+
+/// Types of conditions.
+pub mod condition_types {
+    /// The object makes sense; if not, nothing is made of it.
+    pub const VALID: &str = "Valid";
+    /// What the job needs of the cluster, such as Volcano, is there.
+    pub const BACKEND_READY: &str = "BackendReady";
+    /// Enough Pods have nodes.
+    pub const SCHEDULED: &str = "Scheduled";
+    /// Enough Pods run.
+    pub const RUNNING: &str = "Running";
+    /// The job is over: well if the reason is `Succeeded`.
+    pub const FINISHED: &str = "Finished";
+    /// The workspace can be used.
+    pub const READY: &str = "Ready";
+}
+
+/// Reasons of conditions and phases.
+pub mod reasons {
+    /// Everything is as it should be.
+    pub const AS_ASKED: &str = "AsAsked";
+    /// The object contradicts itself or the kind of job.
+    pub const INVALID: &str = "Invalid";
+    /// The object cannot be read.
+    pub const MALFORMED: &str = "Malformed";
+    /// The API server refuses what would be made.
+    pub const REFUSED: &str = "Refused";
+    /// Volcano is asked for and not installed.
+    pub const VOLCANO_MISSING: &str = "VolcanoMissing";
+    /// Its Pods are being made.
+    pub const CREATING: &str = "Creating";
+    /// Pods wait for nodes.
+    pub const WAITING_FOR_NODES: &str = "WaitingForNodes";
+    /// Pods have nodes and are starting.
+    pub const STARTING: &str = "Starting";
+    /// Enough Pods run.
+    pub const MINIMUM_RUNNING: &str = "MinimumRunning";
+    /// The tasks that decide have ended well.
+    pub const SUCCEEDED: &str = "Succeeded";
+    /// A Pod has failed and no retry is left.
+    pub const RETRIES_EXHAUSTED: &str = "RetriesExhausted";
+    /// A Pod has failed; another attempt follows.
+    pub const POD_FAILED: &str = "PodFailed";
+    /// A Pod was deleted or evicted by somebody else, or its node is gone.
+    pub const POD_LOST: &str = "PodLost";
+    /// It ran longer than it may.
+    pub const MAX_RUN_TIME: &str = "MaxRunTimeExceeded";
+    /// Its deadline has passed.
+    pub const DEADLINE: &str = "DeadlineExceeded";
+    /// Somebody set `cancel`.
+    pub const CANCELLED: &str = "Cancelled";
+    /// Somebody set `suspend`.
+    pub const SUSPENDED: &str = "Suspended";
+    /// The scheduler took its place for others.
+    pub const PREEMPTED: &str = "Preempted";
+    /// Waits for the next time of its schedule.
+    pub const WAITING_FOR_TIME: &str = "WaitingForTime";
+    /// Jobs of the array are still to end.
+    pub const ARRAY_ACTIVE: &str = "ArrayActive";
+    /// Jobs of the array have failed.
+    pub const ARRAY_FAILED: &str = "ArrayFailed";
+    /// The parent account does not exist.
+    pub const PARENT_MISSING: &str = "ParentMissing";
+    /// The account is its own ancestor.
+    pub const CYCLE: &str = "Cycle";
+    /// A clean-up policy ended it.
+    pub const CLEANED_UP: &str = "CleanedUp";
+}
