@@ -4,6 +4,7 @@
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use kube::{Api, Client};
 use maar_embedded::{Cluster, Config};
@@ -138,4 +139,53 @@ async fn what_does_not_exist_and_what_is_malformed_is_said() {
     );
     let namespaces: Api<Namespace> = Api::all(client);
     assert_eq!(namespaces.list(&ListParams::default()).await.unwrap().items.len(), 4);
+}
+
+/// Writes of one definition race. What is served must be what the last of them says: a late first write once took
+/// away what the second had begun to serve.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_served_follows_the_last_write_of_a_definition() {
+    let (_cluster, client) = cluster().await;
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let definition = json!({"metadata": {"name": "things.example.com"}, "spec": {
+        "group": "example.com", "scope": "Cluster", "names": {"plural": "things", "kind": "Thing"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}});
+    definitions.create(&PostParams::default(), &serde_json::from_value(definition).unwrap()).await.unwrap();
+    for round in 0..300 {
+        let writes = ["True", "False", "True", "False"].map(|status| {
+            let definitions = definitions.clone();
+            tokio::spawn(async move { establish(&definitions, status).await })
+        });
+        for write in writes {
+            write.await.unwrap();
+        }
+        let (served, stored) = served_and_stored(&client, &definitions).await;
+        assert_eq!(served, stored, "after round {round}");
+    }
+}
+
+/// Whether things are served and whether their definition says so, at one moment: the part that accepts names writes too.
+async fn served_and_stored(client: &Client, definitions: &Api<CustomResourceDefinition>) -> (bool, bool) {
+    loop {
+        let before = definitions.get("things.example.com").await.unwrap();
+        let request = http::Request::get("/apis/example.com/v1/things").body(Vec::new()).unwrap();
+        let served = client.request_text(request).await.is_ok();
+        let after = definitions.get("things.example.com").await.unwrap();
+        if before.metadata.resource_version == after.metadata.resource_version {
+            return (served, is_established(&after));
+        }
+    }
+}
+
+async fn establish(definitions: &Api<CustomResourceDefinition>, status: &str) {
+    let condition = json!({"type": "Established", "status": status, "reason": "Test", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let patch = Patch::Merge(json!({"status": {"conditions": [condition]}}));
+    definitions.patch_status("things.example.com", &PatchParams::default(), &patch).await.unwrap();
+}
+
+fn is_established(definition: &CustomResourceDefinition) -> bool {
+    let conditions = definition.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.into_iter().any(|condition| condition.type_ == "Established" && condition.status == "True")
 }

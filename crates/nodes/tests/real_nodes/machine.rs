@@ -6,18 +6,14 @@ use futures::AsyncReadExt;
 use kube::api::{DeleteParams, LogParams};
 use serde_json::{Value, json};
 
-use crate::{Place, Real, absent::absent, exec, real, variable};
+use crate::{Place, Real, exec, real, variable};
 
 /// Made on the spot, of no registry.
 const IMAGE: &str = "maar.local/debian:12";
 
 /// A cluster with a real node, and that node's name.
-async fn machine() -> Option<(Real, String)> {
-    let Some(node) = variable("MAAR_REAL_NODE") else {
-        absent("real node");
-        return None;
-    };
-    Some((real().await?, node))
+async fn machine() -> (Real, String) {
+    (real().await, variable("MAAR_REAL_NODE").expect("make real names the node in MAAR_REAL_NODE"))
 }
 
 fn on(node: &str, line: &str) -> Value {
@@ -26,8 +22,9 @@ fn on(node: &str, line: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a real node: make real"]
 async fn a_real_container_runs_speaks_and_exits() {
-    let Some((real, node)) = machine().await else { return };
+    let (real, node) = machine().await;
     let place = Place::make(&real.client, "machine").await;
     let line =
         "for n in 1 2 3; do echo step $n; sleep 0.5; done; echo last words > /dev/termination-log; exit 7";
@@ -46,8 +43,9 @@ async fn a_real_container_runs_speaks_and_exits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a real node: make real"]
 async fn commands_run_in_a_real_container_and_its_events_are_worded_as_ours() {
-    let Some((real, node)) = machine().await else { return };
+    let (real, node) = machine().await;
     let place = Place::make(&real.client, "words").await;
     place.create("stays", json!({}), on(&node, "trap 'exit 0' TERM; sleep infinity & wait")).await;
     place.phase("stays", "Running").await;

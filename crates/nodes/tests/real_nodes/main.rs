@@ -1,11 +1,9 @@
 //! Kubelets and a real Kubernetes: ours joining its control plane, and its own beside ours.
 //!
-//! `make real` offers the cluster; without one these tests say by name that they were not made.
+//! `make real` offers the cluster and asks for these tests, which are ignored otherwise.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail as tests do")]
 
-#[path = "../support/absent.rs"]
-mod absent;
 mod machine;
 mod simulated;
 
@@ -19,8 +17,6 @@ use kube::{
 };
 use maar_nodes::Listen;
 use serde_json::{Value, json};
-
-use absent::absent;
 
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -37,18 +33,16 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// The first cluster that `make real` offers.
-async fn real() -> Option<Real> {
-    let Some(files) = variable("MAAR_REAL_KUBECONFIG") else {
-        absent("real cluster");
-        return None;
-    };
+async fn real() -> Real {
+    let files =
+        variable("MAAR_REAL_KUBECONFIG").expect("make real names the cluster in MAAR_REAL_KUBECONFIG");
     // Another test of this process may have been first.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let kubeconfig = Kubeconfig::read_from(files.split(':').next().unwrap_or_default()).unwrap();
     let config =
         kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
     let listen = Listen::beside(&config).expect("dev/real is on this machine");
-    Some(Real { client: Client::try_from(config).unwrap(), listen })
+    Real { client: Client::try_from(config).unwrap(), listen }
 }
 
 /// Asks until the answer is as wanted.

@@ -76,8 +76,9 @@ fn on(node: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a real cluster: make real"]
 async fn nodes_join_and_run_what_the_real_scheduler_places() {
-    let Some(real) = real().await else { return };
+    let real = real().await;
     let set = Set::join(&real, "join", 2).await;
     let place = Place::make(&real.client, "join").await;
     for node in set.handle.nodes() {
@@ -113,8 +114,9 @@ async fn nodes_join_and_run_what_the_real_scheduler_places() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a real cluster: make real"]
 async fn the_real_api_server_reaches_simulated_containers() {
-    let Some(real) = real().await else { return };
+    let real = real().await;
     let set = Set::join(&real, "reach", 1).await;
     let place = Place::make(&real.client, "reach").await;
     let talks = json!({ "sim.maar.io/log": "step {{n}}", "sim.maar.io/log-interval": "500ms", "sim.maar.io/run-time": "3s" });
@@ -151,8 +153,9 @@ async fn the_real_api_server_reaches_simulated_containers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a real cluster: make real"]
 async fn the_real_node_controller_gives_up_silent_nodes_and_takes_them_back() {
-    let Some(real) = real().await else { return };
+    let real = real().await;
     // A controller that loses most of its nodes blames itself and evicts nobody, so most stay.
     let set = Set::join(&real, "silent", 8).await;
     let place = Place::make(&real.client, "silent").await;
@@ -187,8 +190,9 @@ async fn the_real_node_controller_gives_up_silent_nodes_and_takes_them_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a real cluster: make real"]
 async fn a_shrunk_set_removes_its_surplus_from_a_real_cluster() {
-    let Some(real) = real().await else { return };
+    let real = real().await;
     let set = Set::join(&real, "shrink", 3).await;
     let surplus = set.node(2);
     set.shutdown.cancel();

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::Write,
-    path::Path,
+    path::PathBuf,
     process::{Command, Stdio},
     time::Duration,
 };
@@ -164,18 +164,28 @@ async fn a_container_with_several_shares_of_a_card_is_one_series() {
     assert!(values(&used, "pod_cpu_usage_seconds_total").len() == 1, "{used}");
 }
 
+/// On PATH, or where `dev/real build` unpacked it.
+#[expect(clippy::disallowed_methods, reason = "tests learn of programs by the environment")]
+fn promtool() -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let cache = variable("MAAR_CACHE")
+        .or_else(|| Some(variable("XDG_CACHE_HOME")?.join("maar")))
+        .or_else(|| Some(variable("HOME")?.join(".cache/maar")));
+    let unpacked = cache.map(|cache| cache.join("debian/prometheus/usr/bin"));
+    let folders = variable("PATH").iter().flat_map(std::env::split_paths).collect::<Vec<_>>();
+    folders.into_iter().chain(unpacked).map(|folder| folder.join("promtool")).find(|path| path.is_file())
+}
+
 #[tokio::test(start_paused = true)]
 async fn promtool_takes_the_metrics() {
-    if !["/usr/bin/promtool", "/usr/local/bin/promtool"].iter().any(|path| Path::new(path).exists()) {
-        return absent("promtool");
-    }
+    let Some(promtool) = promtool() else { return absent("promtool") };
     let world = world_of(SHARED).await;
     let cards = json!({ "resources": { "limits": { "nvidia.com/gpu": "2" } } });
     world.create("busy", "gpu-0", json!({}), cards).await;
     world.phase("busy", "Running").await;
     for (node, path) in [("gpu-0", "/metrics"), ("npu-0", "/metrics"), ("gpu-0", "/metrics/resource")] {
         let text = ask(&world, node, path).await;
-        let mut child = Command::new("promtool")
+        let mut child = Command::new(&promtool)
             .args(["check", "metrics"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
