@@ -1,7 +1,8 @@
 //! The scheduler: a pure core and its adapter to Kubernetes.
 //!
 //! The core is synchronous and has no client, clock or randomness. [`model`] is what it knows the world by: nodes,
-//! Pods, groups of Pods that start together, accounts.
+//! Pods, groups of Pods that start together, accounts. [`ledger`] keeps them and who holds what.
 #![warn(missing_docs)]
 
+pub mod ledger;
 pub mod model;

@@ -1,7 +1,8 @@
 //! Vectors of resources, indexed by a small number per resource name.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    hash::{Hash, Hasher},
     ops::{AddAssign, SubAssign},
     sync::Arc,
 };
@@ -33,11 +34,12 @@ impl ResourceId {
 pub struct Resources {
     names: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, ResourceId>,
+    cards: HashSet<ResourceId>,
 }
 
 impl Default for Resources {
     fn default() -> Self {
-        let mut all = Self { names: Vec::new(), numbers: HashMap::new() };
+        let mut all = Self { names: Vec::new(), numbers: HashMap::new(), cards: HashSet::new() };
         // In the order of the constants of `ResourceId`.
         for name in [resources::CPU, resources::MEMORY, resources::EPHEMERAL_STORAGE, resources::PODS] {
             all.number(name);
@@ -59,6 +61,14 @@ impl Resources {
         number
     }
 
+    /// The number of a name that counts cards. Cards can be shared, so from now on they are counted in thousandths,
+    /// as processor time is; call this before the first amounts are read.
+    pub fn card(&mut self, name: &str) -> ResourceId {
+        let number = self.number(name);
+        self.cards.insert(number);
+        number
+    }
+
     /// The number of a name that has been seen.
     pub fn find(&self, name: &str) -> Option<ResourceId> {
         self.numbers.get(name).copied()
@@ -74,15 +84,19 @@ impl Resources {
         let mut all = Amounts::default();
         for (name, quantity) in list {
             let number = self.number(name);
-            all.set(number, whole(number, *quantity));
+            all.set(number, self.units(number, *quantity));
         }
         all
     }
-}
 
-/// The unit of a resource is one, save for processor time, which is a thousandth.
-fn whole(number: ResourceId, quantity: Quantity) -> i64 {
-    if number == ResourceId::CPU { quantity.millis() } else { quantity.value() }
+    /// A quantity in the unit of its resource: one, save for processor time and cards, where it is a thousandth.
+    pub fn units(&self, number: ResourceId, quantity: Quantity) -> i64 {
+        if number == ResourceId::CPU || self.cards.contains(&number) {
+            quantity.millis()
+        } else {
+            quantity.value()
+        }
+    }
 }
 
 /// An amount of each resource. What is not mentioned is zero, so vectors of different lengths may be mixed.
@@ -127,6 +141,15 @@ impl PartialEq for Amounts {
 }
 
 impl Eq for Amounts {}
+
+impl Hash for Amounts {
+    /// Zeros do not count, as in comparing.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for pair in self.iter() {
+            pair.hash(state);
+        }
+    }
+}
 
 impl AddAssign<&Self> for Amounts {
     fn add_assign(&mut self, other: &Self) {
@@ -173,6 +196,19 @@ mod tests {
         assert_eq!(used, amounts(&[(ResourceId::CPU, 500)]));
         assert!(amounts(&[(gpu, 8)]).fits(&amounts(&[(gpu, 8)]), &used));
         assert!(!amounts(&[(gpu, 8)]).fits(&amounts(&[(gpu, 7)]), &used));
+    }
+
+    #[test]
+    fn cards_are_counted_in_thousandths() {
+        let mut resources = Resources::default();
+        let gpu = resources.card(resources::NVIDIA_GPU);
+        let list = ResourceList::from_iter([
+            ("nvidia.com/gpu".to_owned(), Quantity::parse("2").unwrap()),
+            ("example.com/dongle".to_owned(), Quantity::parse("2").unwrap()),
+        ]);
+        let all = resources.amounts(&list);
+        assert_eq!(all.get(gpu), 2000);
+        assert_eq!(all.get(resources.find("example.com/dongle").unwrap()), 2);
     }
 
     #[test]

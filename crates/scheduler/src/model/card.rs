@@ -15,7 +15,8 @@ pub struct CardKindId(pub u16);
 /// A kind of card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardKind {
-    /// The extended resource that counts whole cards, such as `nvidia.com/gpu`.
+    /// The extended resource that counts the cards, such as `nvidia.com/gpu`; from [`super::Resources::card`], so that
+    /// amounts of it are thousandths.
     pub resource: ResourceId,
     /// Node label with the memory of one card in MiB, for requests by memory.
     pub memory_label: Option<String>,
@@ -47,6 +48,40 @@ pub enum CardRequest {
     },
 }
 
+impl CardRequest {
+    /// The kind of card asked for.
+    pub fn kind(&self) -> Option<CardKindId> {
+        match self {
+            Self::None => None,
+            Self::Whole { kind, .. } | Self::Share { kind, .. } => Some(*kind),
+        }
+    }
+
+    /// How many cards are touched.
+    pub fn count(&self) -> u16 {
+        match self {
+            Self::None => 0,
+            Self::Whole { count, .. } => *count,
+            Self::Share { .. } => 1,
+        }
+    }
+
+    /// Thousandths of each card touched, on a node whose cards have this much memory (MiB). `None`: it cannot be said,
+    /// or is more than a card.
+    pub fn milli(&self, card_memory: Option<u32>) -> Option<u16> {
+        match self {
+            Self::None => Some(0),
+            Self::Whole { .. } => Some(WHOLE_CARD),
+            Self::Share { share: CardShare::Milli(milli), .. } => Some(*milli),
+            Self::Share { share: CardShare::Memory(asked), .. } => {
+                let memory = u64::from(card_memory.filter(|memory| *memory > 0)?);
+                let milli = (u64::from(*asked) * u64::from(WHOLE_CARD)).div_ceil(memory);
+                u16::try_from(milli).ok().filter(|milli| *milli <= WHOLE_CARD)
+            }
+        }
+    }
+}
+
 /// A part of one card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CardShare {
@@ -65,4 +100,11 @@ pub struct CardsTaken {
     pub indices: Vec<u16>,
     /// Thousandths of each of them.
     pub milli: u16,
+}
+
+impl CardsTaken {
+    /// Thousandths in all.
+    pub fn total(&self) -> i64 {
+        i64::from(self.milli) * i64::try_from(self.indices.len()).unwrap_or(i64::MAX)
+    }
 }

@@ -6,6 +6,11 @@ use super::Millis;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u32);
 
+impl GroupId {
+    /// No group: for Pods of other schedulers.
+    pub const NONE: Self = Self(u32::MAX);
+}
+
 /// Whether work may be stopped for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum ServiceLevel {

@@ -19,7 +19,7 @@ pub struct Node {
     pub taints: Vec<Taint>,
     /// Cordoned.
     pub unschedulable: bool,
-    /// What Pods may take of it.
+    /// What Pods may take of it; cards in thousandths.
     pub allocatable: Amounts,
     /// Memory in MiB of one card of each kind, where known.
     pub card_memory: Vec<(CardKindId, u32)>,

@@ -41,7 +41,7 @@ pub struct Pod {
     pub labels: Arc<BTreeMap<String, String>>,
     /// All that decides where it may go. Pods of one template share it.
     pub shape: Arc<Shape>,
-    /// The group it starts with.
+    /// The group it starts with; [`GroupId::NONE`] for Pods of other schedulers.
     pub group: GroupId,
     /// The task of the group it belongs to; empty if there is but one.
     pub task: Arc<str>,

@@ -12,7 +12,7 @@ use super::{Amounts, CardRequest, Effect};
 pub struct ShapeId(pub u32);
 
 /// The scheduling half of a Pod's spec.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Shape {
     /// Namespace, which affinity terms without their own are about.
     pub namespace: String,
