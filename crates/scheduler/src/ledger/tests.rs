@@ -103,17 +103,7 @@ fn taken(shape: &Shape, indices: &BTreeSet<u16>) -> CardsTaken {
 }
 
 fn account(name: String, parent: Option<String>) -> Account {
-    Account {
-        name,
-        parent,
-        guaranteed: Amounts::default(),
-        deserved: Amounts::default(),
-        capability: Vec::new(),
-        weight: 1,
-        members: Vec::new(),
-        pools: Vec::new(),
-        owned_pools: Vec::new(),
-    }
+    Account { name, parent, ..Account::default() }
 }
 
 fn group(number: u8, account: u8, user: u8, level: ServiceLevel) -> Group {
@@ -122,14 +112,8 @@ fn group(number: u8, account: u8, user: u8, level: ServiceLevel) -> Group {
         account: format!("account-{account}"),
         user: format!("user-{user}"),
         level,
-        priority: 0,
         minimum: 1,
-        task_minimums: Vec::new(),
-        created: 0,
-        max_run: None,
-        topology_key: None,
-        lent_nodes: false,
-        suspended: false,
+        ..Group::default()
     }
 }
 
