@@ -6,3 +6,5 @@
 
 pub mod ledger;
 pub mod model;
+pub mod preempt;
+pub mod queue;

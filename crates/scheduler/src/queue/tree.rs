@@ -1,0 +1,320 @@
+//! The tree of accounts: use, parts and limits.
+
+mod build;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+use maar_api::names::DEFAULT_ACCOUNT;
+
+use crate::model::{Account, Amounts, ResourceId, Resources, ServiceLevel};
+
+use super::{
+    Excess, Limit, Payer, Problem, Seat, Share, UserId,
+    entry::{Entry, by_level, exceeded},
+};
+
+/// How far an account is from its part, for a claim on work of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Within what it deserves.
+    Deserved,
+    /// Above that, within its part of what nobody deserves.
+    Extra,
+    /// Above both.
+    Over,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    accounts: BTreeMap<String, Account>,
+    entries: Vec<Entry>,
+    numbers: HashMap<String, Seat>,
+    users: HashMap<String, UserId>,
+    user_names: Vec<String>,
+    total: Amounts,
+    /// Free on nodes that take new Pods.
+    free: Amounts,
+    /// Resources of which something is guaranteed to somebody.
+    guarantees: Vec<ResourceId>,
+    stale: bool,
+    revision: u64,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        let mut tree = Self {
+            accounts: BTreeMap::new(),
+            entries: vec![Entry { name: "the cluster".to_owned(), declared: true, ..Entry::default() }],
+            numbers: HashMap::new(),
+            users: HashMap::new(),
+            user_names: Vec::new(),
+            total: Amounts::default(),
+            free: Amounts::default(),
+            guarantees: Vec::new(),
+            stale: true,
+            revision: 0,
+        };
+        tree.seat(DEFAULT_ACCOUNT);
+        tree
+    }
+}
+
+impl Tree {
+    /// An account was seen.
+    pub fn upsert(&mut self, account: Account) {
+        if self.accounts.get(&account.name) == Some(&account) {
+            return;
+        }
+        self.seat(&account.name);
+        self.accounts.insert(account.name.clone(), account);
+        self.stale = true;
+    }
+
+    /// An account is gone. What runs on it stays counted; nothing more starts.
+    pub fn remove(&mut self, name: &str) {
+        self.stale |= self.accounts.remove(name).is_some();
+    }
+
+    /// What the nodes have in all.
+    pub fn set_total(&mut self, total: Amounts) {
+        if self.total != total {
+            self.total = total;
+            self.stale = true;
+        }
+    }
+
+    /// What is free on nodes that take new Pods. [`Self::charge`] and [`Self::refund`] leave it alone.
+    pub fn set_free(&mut self, free: Amounts) {
+        self.free = free;
+    }
+
+    /// The seat of an account; one that does not exist has a seat too. No name means the default account.
+    pub fn seat(&mut self, name: &str) -> Seat {
+        let name = if name.is_empty() { DEFAULT_ACCOUNT } else { name };
+        if let Some(seat) = self.numbers.get(name) {
+            return *seat;
+        }
+        let seat = Seat(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        self.entries.push(Entry { name: name.to_owned(), ..Entry::default() });
+        self.numbers.insert(name.to_owned(), seat);
+        self.stale = true;
+        seat
+    }
+
+    /// The number of a user.
+    pub fn user(&mut self, name: &str) -> UserId {
+        if let Some(user) = self.users.get(name) {
+            return *user;
+        }
+        let user = UserId(u32::try_from(self.user_names.len()).unwrap_or(u32::MAX));
+        self.user_names.push(name.to_owned());
+        self.users.insert(name.to_owned(), user);
+        user
+    }
+
+    /// Brings everything derived up to date after accounts or totals changed. Says whether it had to.
+    pub fn settle(&mut self) -> bool {
+        let stale = std::mem::take(&mut self.stale);
+        if stale {
+            self.rebuild();
+            self.revision += 1;
+        }
+        stale
+    }
+
+    /// Counts something as in use.
+    pub fn charge(&mut self, payer: Payer, amounts: &Amounts) {
+        let entry = &mut self.entries[payer.seat.index()];
+        entry.own.add(payer.level, amounts);
+        *entry.by_user.entry(payer.user).or_default() += amounts;
+        self.climb(payer.seat, |entry| entry.used.add(payer.level, amounts));
+    }
+
+    /// Counts something as given back.
+    pub fn refund(&mut self, payer: Payer, amounts: &Amounts) {
+        let entry = &mut self.entries[payer.seat.index()];
+        entry.own.take(payer.level, amounts);
+        if let Some(used) = entry.by_user.get_mut(&payer.user) {
+            *used -= amounts;
+            if used.is_zero() {
+                entry.by_user.remove(&payer.user);
+            }
+        }
+        self.climb(payer.seat, |entry| entry.used.take(payer.level, amounts));
+    }
+
+    /// Changes an account and all above it, and what follows from the change.
+    fn climb(&mut self, seat: Seat, mut change: impl FnMut(&mut Entry)) {
+        let mut at = Some(seat);
+        while let Some(seat) = at {
+            let entry = &mut self.entries[seat.index()];
+            change(entry);
+            entry.measure();
+            at = entry.parent;
+            if !self.guarantees.is_empty() {
+                self.owe(seat);
+            }
+        }
+    }
+
+    /// Counts anew what is owed to an account, and tells its parent.
+    fn owe(&mut self, seat: Seat) {
+        for resource in &self.guarantees {
+            let entry = &mut self.entries[seat.index()];
+            let owed = entry.owed_with(*resource, 0, entry.owed_below.get(*resource));
+            let change = owed - entry.owed.get(*resource);
+            if change == 0 {
+                continue;
+            }
+            entry.owed.set(*resource, owed);
+            if let Some(parent) = entry.parent {
+                let below = &mut self.entries[parent.index()].owed_below;
+                below.set(*resource, below.get(*resource) + change);
+            }
+        }
+    }
+
+    /// Whether an account may have `asked` on top of what it has.
+    pub fn admit(&self, payer: Payer, asked: &Amounts) -> Result<(), Limit> {
+        let entry = &self.entries[payer.seat.index()];
+        if !entry.declared {
+            return Err(Limit::NoAccount { account: entry.name.clone() });
+        }
+        if let Some(limits) = entry.members.get(&payer.user) {
+            let none = Amounts::default();
+            let used = entry.by_user.get(&payer.user).unwrap_or(&none);
+            if let Some(excess) = exceeded(limits, used, asked) {
+                return Err(Limit::Member { account: payer.seat, user: payer.user, excess });
+            }
+        }
+        for seat in self.chain(payer.seat) {
+            let entry = &self.entries[seat.index()];
+            if let Some(excess) = exceeded(&entry.capability, &entry.used.all, asked) {
+                return Err(Limit::Capability { account: seat, excess });
+            }
+        }
+        self.keep(payer.seat, asked)
+    }
+
+    /// Refuses what would be taken from under a guarantee of others.
+    fn keep(&self, seat: Seat, asked: &Amounts) -> Result<(), Limit> {
+        for resource in &self.guarantees {
+            let more = asked.get(*resource);
+            if more == 0 {
+                continue;
+            }
+            let (before, after) = self.owed_by_all(seat, *resource, more);
+            let paid_by_own = before - after >= more;
+            if !paid_by_own && self.free.get(*resource) - more < after {
+                let (asked, cap) = (more, self.free.get(*resource));
+                return Err(Limit::Kept { excess: Excess { resource: *resource, used: after, asked, cap } });
+            }
+        }
+        Ok(())
+    }
+
+    /// What is owed to all, before and after an account takes `more`.
+    fn owed_by_all(&self, seat: Seat, resource: ResourceId, more: i64) -> (i64, i64) {
+        let mut change = 0;
+        for seat in self.chain(seat) {
+            let entry = &self.entries[seat.index()];
+            let below = entry.owed_below.get(resource) + change;
+            change = entry.owed_with(resource, more, below) - entry.owed.get(resource);
+        }
+        let before = self.entries[Seat::ROOT.index()].owed.get(resource);
+        (before, before + change)
+    }
+
+    /// An account and all above it, the cluster last.
+    pub fn chain(&self, seat: Seat) -> impl Iterator<Item = Seat> + '_ {
+        std::iter::successors(Some(seat), |seat| self.entries[seat.index()].parent)
+    }
+
+    /// How full an account is, for its guaranteed or its best-effort work.
+    pub fn share(&self, seat: Seat, level: ServiceLevel) -> Share {
+        self.entries[seat.index()].shares[by_level(level)]
+    }
+
+    /// The same, for what runs on it directly and not on accounts below it.
+    pub(super) fn own_share(&self, seat: Seat, level: ServiceLevel) -> Share {
+        self.entries[seat.index()].own_shares[by_level(level)]
+    }
+
+    /// The account above.
+    pub fn parent(&self, seat: Seat) -> Option<Seat> {
+        self.entries[seat.index()].parent
+    }
+
+    /// How many seats have been given out.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The name of an account.
+    pub fn name(&self, seat: Seat) -> &str {
+        &self.entries[seat.index()].name
+    }
+
+    /// The name of a user.
+    pub fn user_name(&self, user: UserId) -> &str {
+        self.user_names.get(usize::try_from(user.0).unwrap_or(usize::MAX)).map_or("", String::as_str)
+    }
+
+    /// The account as it was given.
+    pub fn account(&self, seat: Seat) -> Option<&Account> {
+        self.accounts.get(self.name(seat))
+    }
+
+    /// All accounts as they were given, by name.
+    pub fn accounts(&self) -> impl Iterator<Item = &Account> {
+        self.accounts.values()
+    }
+
+    /// What an account and all below it use.
+    pub fn used(&self, seat: Seat) -> &Amounts {
+        &self.entries[seat.index()].used.all
+    }
+
+    /// What an account deserves, after dividing and shrinking.
+    pub fn deserved(&self, seat: Seat) -> &Amounts {
+        &self.entries[seat.index()].part.deserved
+    }
+
+    /// Where an account would stand with `asked` on top, in the worst of the resources that decide. Guaranteed work
+    /// only.
+    pub fn standing(&self, seat: Seat, asked: &Amounts) -> Standing {
+        let entry = &self.entries[seat.index()];
+        let of = |(resource, more): (ResourceId, i64)| {
+            let used = entry.used.guaranteed.get(resource).saturating_add(more);
+            if used <= entry.part.deserved.get(resource) {
+                Standing::Deserved
+            } else if used <= entry.part.whole(resource) {
+                Standing::Extra
+            } else {
+                Standing::Over
+            }
+        };
+        entry.part.deciding(asked).map(of).max().unwrap_or(Standing::Deserved)
+    }
+
+    /// Whether an account has more than it deserves (or, for a claim beyond that, than its whole part) of something
+    /// that is asked for.
+    pub fn exceeds(&self, seat: Seat, asked: &Amounts, claim: Standing) -> bool {
+        let entry = &self.entries[seat.index()];
+        entry.part.deciding(asked).any(|(resource, _)| {
+            let part = match claim {
+                Standing::Deserved => entry.part.deserved.get(resource),
+                Standing::Extra | Standing::Over => entry.part.whole(resource),
+            };
+            entry.used.guaranteed.get(resource) > part
+        })
+    }
+
+    /// What is wrong with the accounts, by name.
+    pub fn problems(&self, resources: &Resources) -> Vec<Problem> {
+        build::problems(self, resources)
+    }
+}
