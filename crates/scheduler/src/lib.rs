@@ -1,10 +1,14 @@
 //! The scheduler: a pure core and its adapter to Kubernetes.
 //!
 //! The core is synchronous and has no client, clock or randomness. [`model`] is what it knows the world by: nodes,
-//! Pods, groups of Pods that start together, accounts. [`ledger`] keeps them and who holds what.
+//! Pods, groups of Pods that start together, accounts. [`ledger`] keeps them and who holds what,
+//! [`filter`] says where a Pod may go.
 #![warn(missing_docs)]
 
+pub mod filter;
 pub mod ledger;
 pub mod model;
 pub mod preempt;
 pub mod queue;
+#[cfg(test)]
+mod testing;

@@ -23,6 +23,8 @@ pub struct NodeState {
     pub cards: Cards,
     /// The Pods on it.
     pub pods: BTreeSet<PodId>,
+    /// Those of them that have required anti-affinity.
+    pub repelling: BTreeSet<PodId>,
     /// Host ports in use, as (address, protocol, port), with how many Pods use them.
     pub ports: BTreeMap<(String, String, u16), u32>,
     /// Volumes attached, by driver.
@@ -40,6 +42,7 @@ impl NodeState {
             used: Amounts::default(),
             cards: Cards::default(),
             pods: BTreeSet::new(),
+            repelling: BTreeSet::new(),
             ports: BTreeMap::new(),
             volumes: BTreeMap::new(),
             generation: 0,
@@ -119,6 +122,12 @@ pub(super) struct Nodes {
     pools: BTreeMap<Option<String>, PoolTotal>,
     /// How many nodes have cards of a memory size, by kind.
     card_memories: BTreeMap<(CardKindId, u32), usize>,
+    /// Placed Pods that have required anti-affinity.
+    repelling: usize,
+}
+
+fn state_mut(states: &mut [Option<Box<NodeState>>], id: NodeId) -> Option<&mut NodeState> {
+    states.get_mut(usize::try_from(id.0).ok()?)?.as_deref_mut()
 }
 
 impl Nodes {
@@ -137,7 +146,7 @@ impl Nodes {
     }
 
     fn get_mut(&mut self, id: NodeId) -> Option<&mut NodeState> {
-        self.states.get_mut(usize::try_from(id.0).ok()?)?.as_deref_mut()
+        state_mut(&mut self.states, id)
     }
 
     pub(super) fn smallest_card(&self, kind: CardKindId) -> Option<u32> {
@@ -153,8 +162,11 @@ impl Nodes {
         amounts: &Amounts,
         cards: &CardsTaken,
     ) {
-        if let Some(state) = self.get_mut(id) {
+        if let Some(state) = state_mut(&mut self.states, id) {
             state.pods.insert(pod);
+            if !shape.anti_affinity.is_empty() && state.repelling.insert(pod) {
+                self.repelling += 1;
+            }
             state.count(shape, amounts, cards);
         }
         self.touch(id);
@@ -169,8 +181,11 @@ impl Nodes {
         amounts: &Amounts,
         cards: &CardsTaken,
     ) {
-        if let Some(state) = self.get_mut(id) {
+        if let Some(state) = state_mut(&mut self.states, id) {
             state.pods.remove(&pod);
+            if state.repelling.remove(&pod) {
+                self.repelling -= 1;
+            }
             state.uncount(shape, amounts, cards);
         }
         self.touch(id);
@@ -298,6 +313,11 @@ impl Ledger {
     /// How many nodes exist.
     pub fn node_count(&self) -> usize {
         self.nodes.present.len()
+    }
+
+    /// How many placed Pods have required anti-affinity, which others must respect.
+    pub fn repelling_pods(&self) -> usize {
+        self.nodes.repelling
     }
 
     /// The generation of the newest change of any node.

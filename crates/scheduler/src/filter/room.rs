@@ -1,0 +1,172 @@
+//! Questions about what is left on a node.
+
+use super::Reason;
+use crate::{
+    ledger::{Ledger, NodeState},
+    model::{CardRequest, Shape},
+};
+
+/// Every address of the host.
+const ANY_ADDRESS: &str = "0.0.0.0";
+
+/// Why a Pod of this shape does not fit beside what runs there.
+pub fn judge_room(ledger: &Ledger, shape: &Shape, state: &NodeState) -> Option<Reason> {
+    for (resource, amount) in shape.requests.iter() {
+        if amount > state.node.allocatable.get(resource) - state.used.get(resource) {
+            return Some(Reason::Resource(resource));
+        }
+    }
+    if !room_for_cards(ledger, &shape.cards, state) {
+        return Some(Reason::Cards);
+    }
+    if !shape.host_ports.iter().all(|port| port_is_free(port, state)) {
+        return Some(Reason::HostPort);
+    }
+    let attachable = |(driver, count): (&String, &u32)| {
+        let attached = state.volumes.get(driver).copied().unwrap_or(0);
+        state.node.volume_limits.get(driver).is_none_or(|limit| attached.saturating_add(*count) <= *limit)
+    };
+    if !shape.volumes.iter().all(attachable) {
+        return Some(Reason::VolumeLimit);
+    }
+    None
+}
+
+/// Whether the cards asked for are free.
+pub fn room_for_cards(ledger: &Ledger, request: &CardRequest, state: &NodeState) -> bool {
+    let Some(kind) = request.kind() else { return true };
+    let Some(milli) = request.milli(state.card_memory(kind)) else { return false };
+    let (cards, limit) = (state.cards.of_kind(kind), ledger.sharers(request));
+    if let CardRequest::Share { index: Some(index), .. } = request {
+        return cards.get(usize::from(*index)).is_some_and(|card| card.left_for(limit) >= milli);
+    }
+    cards.iter().filter(|card| card.left_for(limit) >= milli).count() >= usize::from(request.count())
+}
+
+/// A port is taken by the same address or by all of them.
+fn port_is_free((address, protocol, port): &(String, String, u16), state: &NodeState) -> bool {
+    let every = |address: &str| address.is_empty() || address == ANY_ADDRESS;
+    !state.ports.keys().any(|(taken_address, taken_protocol, taken_port)| {
+        taken_port == port
+            && taken_protocol == protocol
+            && (every(taken_address) || every(address) || taken_address == address)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        ledger::Ledger,
+        model::{CardKind, CardKindId, CardShare, CardsTaken, Node, PodPhase, ResourceId, Resources, Shape},
+        testing::{pod, shape},
+    };
+
+    const CARD: CardKindId = CardKindId(0);
+
+    /// One node with 4 cores and two cards of 16 GiB, on which one Pod of `resident` runs.
+    fn one_node(resident: Shape, cards: &[u16], milli: u16) -> Ledger {
+        let mut resources = Resources::default();
+        let card = resources.card("example.com/card");
+        let kind = CardKind { resource: card, memory_label: None, sharers: 2 };
+        let mut ledger = Ledger::new(vec![kind], resources);
+        let mut node = Node { name: "one".to_owned(), ..Node::default() };
+        node.allocatable.set(ResourceId::CPU, 4000);
+        node.allocatable.set(card, 2000);
+        node.card_memory.push((CARD, 16384));
+        node.volume_limits.insert("csi".to_owned(), 2);
+        let id = ledger.upsert_node(node);
+        let taken = (!cards.is_empty()).then_some(CARD);
+        let cards = CardsTaken { kind: taken, indices: cards.to_vec(), milli };
+        ledger.upsert_pod(
+            pod("resident").shape(resident).phase(PodPhase::Placed { node: id, cards, since: 0 }).build(),
+        );
+        ledger
+    }
+
+    fn share(share: CardShare, index: Option<u16>) -> Shape {
+        Shape { cards: CardRequest::Share { kind: CARD, share, index }, ..Shape::default() }
+    }
+
+    fn port(address: &str, protocol: &str) -> Shape {
+        Shape { host_ports: vec![(address.to_owned(), protocol.to_owned(), 80)], ..Shape::default() }
+    }
+
+    fn verdict(ledger: &Ledger, shape: &Shape) -> Option<Reason> {
+        judge_room(ledger, shape, ledger.nodes().next().expect("one node"))
+    }
+
+    #[test]
+    fn resources_are_compared_with_what_is_left_and_named() {
+        let ledger = one_node(shape().cpu(3000).build(), &[], 0);
+        assert_eq!(verdict(&ledger, &shape().cpu(1000).build()), None);
+        assert_eq!(verdict(&ledger, &shape().cpu(1001).build()), Some(Reason::Resource(ResourceId::CPU)));
+        assert_eq!(verdict(&ledger, &shape().memory(1).build()), Some(Reason::Resource(ResourceId::MEMORY)));
+    }
+
+    #[test]
+    fn cards_are_looked_at_one_by_one() {
+        let whole = |count| Shape { cards: CardRequest::Whole { kind: CARD, count }, ..Shape::default() };
+        let ledger = one_node(share(CardShare::Milli(600), None), &[0], 600);
+        for (sentence, asked, want) in [
+            ("one whole card is left", whole(1), None),
+            ("two are not", whole(2), Some(Reason::Cards)),
+            ("a small share fits either card", share(CardShare::Milli(400), Some(0)), None),
+            (
+                "a larger one does not fit the card insisted on",
+                share(CardShare::Milli(401), Some(0)),
+                Some(Reason::Cards),
+            ),
+            ("but the other one", share(CardShare::Milli(401), None), None),
+            ("memory becomes a share", share(CardShare::Memory(8192), Some(0)), Some(Reason::Cards)),
+            ("memory of a whole card is a whole card", share(CardShare::Memory(16384), None), None),
+            (
+                "more memory than a card has fits nowhere",
+                share(CardShare::Memory(16385), None),
+                Some(Reason::Cards),
+            ),
+            ("a card that is not there", share(CardShare::Milli(1), Some(7)), Some(Reason::Cards)),
+        ] {
+            assert_eq!(verdict(&ledger, &asked), want, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_card_takes_no_more_sharers_than_its_kind_allows() {
+        let mut ledger = one_node(share(CardShare::Milli(100), None), &[0], 100);
+        let id = ledger.nodes().next().unwrap().id;
+        let cards = CardsTaken { kind: Some(CARD), indices: vec![0], milli: 100 };
+        let second = pod("second").shape(share(CardShare::Milli(100), None));
+        ledger.upsert_pod(second.phase(PodPhase::Placed { node: id, cards, since: 0 }).build());
+        assert_eq!(verdict(&ledger, &share(CardShare::Milli(100), Some(0))), Some(Reason::Cards));
+        assert_eq!(verdict(&ledger, &share(CardShare::Milli(100), Some(1))), None);
+    }
+
+    #[test]
+    fn ports_conflict_by_protocol_and_address() {
+        for (sentence, taken, asked, want) in [
+            ("the same", port("10.0.0.1", "TCP"), port("10.0.0.1", "TCP"), Some(Reason::HostPort)),
+            ("another address", port("10.0.0.1", "TCP"), port("10.0.0.2", "TCP"), None),
+            ("another protocol", port("10.0.0.1", "TCP"), port("10.0.0.1", "UDP"), None),
+            (
+                "all addresses are taken",
+                port("0.0.0.0", "TCP"),
+                port("10.0.0.1", "TCP"),
+                Some(Reason::HostPort),
+            ),
+            ("all addresses are asked for", port("10.0.0.1", "TCP"), port("", "TCP"), Some(Reason::HostPort)),
+        ] {
+            assert_eq!(verdict(&one_node(taken, &[], 0), &asked), want, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn volumes_are_counted_by_driver() {
+        let volumes =
+            |driver: &str, count| Shape { volumes: [(driver.to_owned(), count)].into(), ..Shape::default() };
+        let ledger = one_node(volumes("csi", 1), &[], 0);
+        assert_eq!(verdict(&ledger, &volumes("csi", 1)), None);
+        assert_eq!(verdict(&ledger, &volumes("csi", 2)), Some(Reason::VolumeLimit));
+        assert_eq!(verdict(&ledger, &volumes("other", 9)), None);
+    }
+}
