@@ -12,7 +12,7 @@ use crate::{ledger::Ledger, model::ResourceId};
 
 pub use labels::{matches_selector, matches_term};
 pub use node::{hated_taints, judge_node, preference, tolerates};
-pub use room::{judge_room, room_for_cards};
+pub use room::{judge_room, pods_that_fit, room_for_cards};
 
 /// Why a node cannot take a Pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::model::{GroupId, Node, Pod, PodPhase, ResourceId, Shape};
+use crate::model::{CardKindId, CardRequest, CardShare, GroupId, Node, Pod, PodPhase, ResourceId, Shape};
 
 /// A Pod of no group that waits, in namespace `default`.
 pub(crate) fn pod(name: &str) -> PodBuilder {
@@ -75,6 +75,17 @@ impl ShapeBuilder {
 
     pub(crate) fn memory(mut self, bytes: i64) -> Self {
         self.0.requests.set(ResourceId::MEMORY, bytes);
+        self
+    }
+
+    pub(crate) fn cards(mut self, count: u16) -> Self {
+        self.0.cards = CardRequest::Whole { kind: CardKindId(0), count };
+        self
+    }
+
+    pub(crate) fn share(mut self, milli: u16) -> Self {
+        self.0.cards =
+            CardRequest::Share { kind: CardKindId(0), share: CardShare::Milli(milli), index: None };
         self
     }
 

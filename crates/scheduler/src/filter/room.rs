@@ -2,7 +2,7 @@
 
 use super::Reason;
 use crate::{
-    ledger::{Ledger, NodeState},
+    ledger::{Card, Ledger, NodeState},
     model::{CardRequest, Shape},
 };
 
@@ -41,6 +41,39 @@ pub fn room_for_cards(ledger: &Ledger, request: &CardRequest, state: &NodeState)
         return cards.get(usize::from(*index)).is_some_and(|card| card.left_for(limit) >= milli);
     }
     cards.iter().filter(|card| card.left_for(limit) >= milli).count() >= usize::from(request.count())
+}
+
+/// How many Pods of this shape fit beside what runs there, as far as resources and cards go.
+pub fn pods_that_fit(ledger: &Ledger, shape: &Shape, state: &NodeState) -> u32 {
+    if judge_room(ledger, shape, state).is_some() {
+        return 0;
+    }
+    let by_resources =
+        shape.requests.iter().filter(|(_, amount)| *amount > 0).map(|(resource, amount)| {
+            (state.node.allocatable.get(resource) - state.used.get(resource)) / amount
+        });
+    let most = by_resources.min().unwrap_or(i64::MAX).min(cards_for(ledger, &shape.cards, state));
+    let most = if shape.host_ports.is_empty() { most } else { most.min(1) };
+    u32::try_from(most).unwrap_or(u32::MAX)
+}
+
+/// How many such requests the free cards satisfy.
+fn cards_for(ledger: &Ledger, request: &CardRequest, state: &NodeState) -> i64 {
+    let Some(kind) = request.kind() else { return i64::MAX };
+    let Some(milli) = request.milli(state.card_memory(kind)).filter(|milli| *milli > 0) else { return 0 };
+    let limit = ledger.sharers(request);
+    let fitting = (0..).zip(state.cards.of_kind(kind));
+    let sharers = |card: &Card| i64::from((card.left() / milli).min(limit.saturating_sub(card.sharers)));
+    match request {
+        CardRequest::Share { index: Some(asked), .. } => {
+            fitting.filter(|(index, _)| index == asked).map(|(_, card)| sharers(card)).sum()
+        }
+        CardRequest::Share { .. } => fitting.map(|(_, card): (u16, _)| sharers(card)).sum(),
+        _ => {
+            let free = fitting.filter(|(_, card): &(u16, _)| card.left_for(limit) >= milli).count();
+            i64::try_from(free).unwrap_or(0) / i64::from(request.count().max(1))
+        }
+    }
 }
 
 /// A port is taken by the same address or by all of them.
@@ -93,7 +126,7 @@ mod tests {
     }
 
     fn verdict(ledger: &Ledger, shape: &Shape) -> Option<Reason> {
-        judge_room(ledger, shape, ledger.nodes().next().expect("one node"))
+        ledger.nodes().find_map(|state| judge_room(ledger, shape, state))
     }
 
     #[test]

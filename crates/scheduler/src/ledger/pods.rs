@@ -124,6 +124,12 @@ impl Ledger {
         self.pods.states.iter().map(|(id, state)| (*id, state))
     }
 
+    /// Pods first seen after another one.
+    pub fn pods_after(&self, newest: Option<PodId>) -> impl Iterator<Item = (PodId, &PodState)> {
+        let from = newest.map_or(PodId(0), |newest| PodId(newest.0.saturating_add(1)));
+        self.pods.states.range(from..).map(|(id, state)| (*id, state))
+    }
+
     /// Gives a Pod its place, to be bound there. Nothing is handed out twice, whoever chose the place.
     pub fn place(&mut self, id: PodId, node: NodeId, cards: CardsTaken, now: Millis) -> Result<(), Refused> {
         let state = self.pods.states.get(&id).ok_or(Refused::NoSuchPod)?;
