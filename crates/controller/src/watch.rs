@@ -43,6 +43,8 @@ const LIST: Duration = Duration::from_mins(1);
 const FOLLOW: Duration = Duration::from_secs(290);
 /// Servers send a bookmark about every minute; a connection without even those is made again, it may be dead.
 const SILENCE: Duration = Duration::from_secs(150);
+/// So often a list that is older than what was seen is asked for again; then the server has been set back on purpose.
+const BACKWARDS: u32 = 8;
 /// A connection that ends earlier without having carried anything counts as failed; none is made sooner after another.
 const BRIEF: Duration = Duration::from_secs(1);
 
@@ -65,10 +67,26 @@ pub struct Selection {
 /// An object as it came off the wire.
 pub type Guarded<K> = DeserializeGuard<K>;
 
+/// What a watch carries: an object that says so itself if it could not be read. Usually a [`Guarded`] one; who has to
+/// read very many can bring a type that reads less.
+pub trait Received: Resource + Clone + Debug + DeserializeOwned + Send + 'static {
+    /// What is wrong with it.
+    fn malformed(&self) -> Option<String>;
+}
+
+impl<K> Received for Guarded<K>
+where
+    K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    fn malformed(&self) -> Option<String> {
+        self.0.as_ref().err().map(ToString::to_string)
+    }
+}
+
 /// A list and watch of one kind.
 pub struct Watch<K> {
     name: &'static str,
-    api: Api<Guarded<K>>,
+    api: Api<K>,
     selection: Selection,
     environment: Environment,
     health: Check,
@@ -76,6 +94,8 @@ pub struct Watch<K> {
     failures: u32,
     objects: usize,
     reported: Option<Instant>,
+    /// The newest version heard of; a list that is older would take back what was told.
+    newest: u64,
 }
 
 /// Where a watch is.
@@ -83,13 +103,13 @@ enum State<K> {
     /// Nothing is known.
     Start,
     /// Reading pages.
-    Listing { page: VecDeque<Guarded<K>>, next: Option<String>, version: Option<String> },
+    Listing { page: VecDeque<K>, next: Option<String>, version: Option<String> },
     /// Everything up to the version is known.
     Listed { version: String },
     /// Following changes since the version.
     Following {
         version: String,
-        stream: BoxStream<'static, kube::Result<WatchEvent<Guarded<K>>>>,
+        stream: BoxStream<'static, kube::Result<WatchEvent<K>>>,
         since: Instant,
         carried: bool,
     },
@@ -103,22 +123,28 @@ impl<K> Debug for Watch<K> {
 
 impl<K> Watch<K>
 where
-    K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+    K: Received,
 {
     /// A watch called `name` in health, logs and metrics.
-    pub fn new(
-        name: &'static str,
-        api: Api<Guarded<K>>,
-        selection: Selection,
-        environment: Environment,
-    ) -> Self {
+    pub fn new(name: &'static str, api: Api<K>, selection: Selection, environment: Environment) -> Self {
         let health = environment.health.check(format!("watch {name}"), PATIENCE);
         let state = State::Start;
-        Self { name, api, selection, environment, health, state, failures: 0, objects: 0, reported: None }
+        Self {
+            name,
+            api,
+            selection,
+            environment,
+            health,
+            state,
+            failures: 0,
+            objects: 0,
+            reported: None,
+            newest: 0,
+        }
     }
 
     /// The events, for ever. Each list begins with `Init` and ends with `InitDone`; objects that it does not name are gone.
-    pub fn stream(self) -> impl Stream<Item = Event<Guarded<K>>> + Send {
+    pub fn stream(self) -> impl Stream<Item = Event<K>> + Send {
         unfold(self, |mut watch| async {
             loop {
                 if let Some(event) = watch.step().await {
@@ -129,18 +155,18 @@ where
     }
 
     /// A store that follows the watch, and the events as they come; the store is updated as they are read.
-    pub fn reflect(self) -> (Store<Guarded<K>>, impl Stream<Item = Event<Guarded<K>>> + Send)
+    pub fn reflect(self) -> (Store<K>, impl Stream<Item = Event<K>> + Send)
     where
         K: Sync,
         K::DynamicType: Default + Eq + std::hash::Hash + Clone + Send + Sync,
     {
-        let mut writer = Writer::<Guarded<K>>::default();
+        let mut writer = Writer::<K>::default();
         let store = writer.as_reader();
         let events = self.stream().inspect(move |event| writer.apply_watcher_event(event));
         (store, events)
     }
 
-    async fn step(&mut self) -> Option<Event<Guarded<K>>> {
+    async fn step(&mut self) -> Option<Event<K>> {
         match std::mem::replace(&mut self.state, State::Start) {
             State::Start => {
                 self.state = State::Listing { page: VecDeque::new(), next: None, version: None };
@@ -184,6 +210,10 @@ where
         };
         let (category, text) = match timeout(LIST, self.api.list(&params)).await {
             Ok(Ok(list)) => match list.metadata.resource_version.filter(|version| !version.is_empty()) {
+                Some(version) if self.is_backwards(&version) => {
+                    let newest = self.newest;
+                    ("transient", format!("list {}: at version {version}, {newest} was seen", self.name))
+                }
                 Some(version) => return self.read_page(first, list.items, list.metadata.continue_, version),
                 None => ("transient", format!("list {}: the server gave no resourceVersion", self.name)),
             },
@@ -197,11 +227,21 @@ where
         }
     }
 
-    fn read_page(&mut self, first: bool, items: Vec<Guarded<K>>, next: Option<String>, version: String) {
+    fn read_page(&mut self, first: bool, items: Vec<K>, next: Option<String>, version: String) {
         self.failures = 0;
         self.objects = items.len() + if first { 0 } else { self.objects };
         let next = next.filter(|token| !token.is_empty());
+        self.saw(&version);
         self.state = State::Listing { page: items.into(), next, version: Some(version) };
+    }
+
+    /// Whether a lagging server would take back what was told. Versions are numbers, and grow.
+    fn is_backwards(&self, version: &str) -> bool {
+        self.failures < BACKWARDS && version.parse::<u64>().is_ok_and(|version| version < self.newest)
+    }
+
+    fn saw(&mut self, version: &str) {
+        self.newest = version.parse().map_or(self.newest, |version: u64| version.max(self.newest));
     }
 
     fn listed(&mut self) {
@@ -239,10 +279,10 @@ where
     async fn follow(
         &mut self,
         version: String,
-        mut stream: BoxStream<'static, kube::Result<WatchEvent<Guarded<K>>>>,
+        mut stream: BoxStream<'static, kube::Result<WatchEvent<K>>>,
         since: Instant,
         carried: bool,
-    ) -> Option<Event<Guarded<K>>> {
+    ) -> Option<Event<K>> {
         let event = match timeout(SILENCE, stream.next()).await {
             Ok(Some(Ok(WatchEvent::Error(status)))) if status.code == 410 => {
                 self.expired(&status);
@@ -276,17 +316,14 @@ where
         };
         self.failures = 0;
         let (version, event) = self.received(version, event);
+        self.saw(&version);
         self.heard(&version, false);
         self.state = State::Following { version, stream, since, carried: true };
         event
     }
 
     /// The version to go on from, and what to hand out.
-    fn received(
-        &mut self,
-        version: String,
-        event: WatchEvent<Guarded<K>>,
-    ) -> (String, Option<Event<Guarded<K>>>) {
+    fn received(&mut self, version: String, event: WatchEvent<K>) -> (String, Option<Event<K>>) {
         let event = match event {
             WatchEvent::Added(object) => {
                 self.objects += 1;
@@ -315,12 +352,7 @@ where
         self.state = State::Start;
     }
 
-    async fn broken(
-        &mut self,
-        version: String,
-        category: &'static str,
-        text: String,
-    ) -> Option<Event<Guarded<K>>> {
+    async fn broken(&mut self, version: String, category: &'static str, text: String) -> Option<Event<K>> {
         self.failed("watch", category, text).await;
         self.state = State::Listed { version };
         None
@@ -349,11 +381,11 @@ where
         self.health.ok(format!("{} objects at version {version}", self.objects));
     }
 
-    fn inspect(&self, object: &Guarded<K>) {
-        if let Err(invalid) = &object.0 {
+    fn inspect(&self, object: &K) {
+        if let Some(invalid) = object.malformed() {
             self.environment.metrics.watch.malformed.get_or_create(&self.label()).inc();
-            let name = invalid.metadata.name.as_deref().unwrap_or_default();
-            let namespace = invalid.metadata.namespace.as_deref().unwrap_or_default();
+            let name = object.meta().name.as_deref().unwrap_or_default();
+            let namespace = object.meta().namespace.as_deref().unwrap_or_default();
             tracing::warn!(
                 watch = self.name,
                 object.namespace = namespace,

@@ -112,7 +112,7 @@ impl Answer {
     }
 }
 
-fn watch(script: &Script, environment: &Environment) -> Watch<Pod> {
+fn watch(script: &Script, environment: &Environment) -> Watch<Guarded<Pod>> {
     Watch::new("pods", Api::all(script.client()), Selection::default(), environment.clone())
 }
 
@@ -176,6 +176,28 @@ async fn a_forgotten_version_is_listed_again() {
         assert_eq!(events, ["init", "done", "init", "has a", "done"]);
         assert_eq!(script.requests()[2..4], ["list", "watch resourceVersion=20"]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_older_than_what_was_seen_is_asked_for_again() {
+    let script = Script::new([
+        list("5", &json!([])),
+        Answer::Lines(vec![change("ADDED", pod("a", "21")), gone()]),
+        list("20", &json!([])),
+        list("21", &json!([pod("a", "21")])),
+    ]);
+    let events = story(&script, &Environment::for_tests()).await;
+    assert_eq!(events, ["init", "done", "set a", "init", "has a", "done"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_set_back_is_believed_in_the_end() {
+    let old = || list("3", &json!([pod("b", "2")]));
+    let script = Script::new(
+        [list("5", &json!([])), Answer::Lines(vec![gone()])].into_iter().chain((0..9).map(|_| old())),
+    );
+    let events = story(&script, &Environment::for_tests()).await;
+    assert_eq!(events, ["init", "done", "init", "has b", "done"]);
 }
 
 #[tokio::test(start_paused = true)]
