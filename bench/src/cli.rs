@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::report::Report;
-use crate::{compare, limits, memory, serve, start, up};
+use crate::{compare, limits, memory, packing, serve, start, up};
 
 /// Measures the embedded cluster beside a real Kubernetes on the same machine.
 #[derive(Debug, Parser)]
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     pub(crate) results: PathBuf,
 }
 
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 enum Command {
     /// Create, bind, list and watch on the real and on the embedded cluster
     Compare,
@@ -48,6 +48,8 @@ enum Command {
     Limits,
     /// 10,000 nodes and 100,000 Pods: memory, and how a full list streams
     Memory,
+    /// How full the cards get on recorded or made-up traces, beside FGD
+    Packing(packing::Arguments),
     /// How long a test cluster takes to start, in this build
     Start,
     /// How long `maar up` takes to be ready
@@ -63,8 +65,8 @@ enum Command {
 /// Runs what was asked for. Fails when a promise was measured and is not kept.
 pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let options = &cli.options;
-    match cli.command {
-        Some(Command::Serve(arguments)) => return serve::cluster(arguments).map(|()| ExitCode::SUCCESS),
+    match &cli.command {
+        Some(Command::Serve(arguments)) => return serve::cluster(*arguments).map(|()| ExitCode::SUCCESS),
         Some(Command::ServeBytes) => return serve::bytes().map(|()| ExitCode::SUCCESS),
         _ => {}
     }
@@ -72,11 +74,12 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut report = Report::default();
     runtime.block_on(async {
-        match cli.command {
+        match &cli.command {
             Some(Command::Compare) => compare::run(options, true, &mut report).await,
             Some(Command::Embedded) => compare::run(options, false, &mut report).await,
             Some(Command::Limits) => limits::run(options, &mut report).await,
             Some(Command::Memory) => memory::run(&mut report).await,
+            Some(Command::Packing(arguments)) => packing::run(arguments, &mut report),
             Some(Command::Start) => start::run(&mut report).await,
             Some(Command::Up) => up::run(options, &mut report).await,
             _ => everything(options, &mut report).await,

@@ -9,6 +9,7 @@ mod compare;
 mod kubeconfig;
 mod limits;
 mod memory;
+mod packing;
 mod peer;
 mod pods;
 mod process;

@@ -11,5 +11,6 @@ pub mod model;
 pub mod place;
 pub mod preempt;
 pub mod queue;
+pub mod simulate;
 #[cfg(test)]
 mod testing;

@@ -11,7 +11,7 @@ mod fill;
 mod future;
 mod index;
 mod mix;
-mod random;
+pub(crate) mod random;
 mod refusal;
 mod scope;
 mod score;
