@@ -82,7 +82,7 @@ fn measure(arguments: &Arguments, trace: &Trace, list: &str) -> Row {
     for seed in 0..u64::from(arguments.seeds) {
         let came = arrivals(trace, f64::from(arguments.load) / 100.0, seed);
         let start = Instant::now();
-        unused += pack(trace, &came).unused();
+        unused += pack(trace, &came, seed).unused();
         seconds += start.elapsed().as_secs_f64();
         unused_by_fgd += pack_by_fgd(trace, &came).unused();
     }

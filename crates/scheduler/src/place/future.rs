@@ -1,6 +1,9 @@
 //! Imagined futures, as seen from a node, and the waste they leave there.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    hash::{BuildHasherDefault, Hasher},
+};
 
 use super::{
     fill::{Arrival, Room, leftover},
@@ -39,8 +42,10 @@ pub(super) struct Futures {
     /// By class: the Pods of each future that may come here.
     arrivals: Vec<Vec<Vec<Arrival>>>,
     /// By the fingerprint of class and room. 128 bits, so that two states are never taken for one another in practice.
-    wastes: HashMap<u128, i64>,
+    wastes: HashMap<u128, i64, BuildHasherDefault<AsItIs>>,
     scratch: Vec<u16>,
+    /// Room for the caller to write down cards.
+    pub(super) cards: Vec<u16>,
 }
 
 impl Futures {
@@ -116,6 +121,27 @@ impl Futures {
         }
         self.wastes.insert(fingerprint, waste);
         waste
+    }
+}
+
+/// Fingerprints are spread evenly already: half of one serves as its hash.
+#[derive(Debug, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = mixed(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+    fn write_u128(&mut self, number: u128) {
+        self.0 = number as u64;
     }
 }
 

@@ -9,9 +9,9 @@ use crate::{
 };
 
 /// How many futures are imagined.
-pub(super) const FUTURES: usize = 16;
+const FUTURES: usize = 24;
 /// How many Pods come in each.
-const LENGTH: usize = 30;
+const LENGTH: usize = 60;
 /// Pods without cards come less often in imagined futures than in truth: in truth there are other nodes for them.
 const WITHOUT_CARDS: f64 = 0.3;
 /// Most shapes remembered.
@@ -133,14 +133,25 @@ impl Mix {
         if heap.is_empty() {
             return Vec::new();
         }
-        let random = &mut self.random;
-        let mut one = || {
-            let at = random.unit() * sum;
-            let index = heap.partition_point(|(until, _)| *until <= at).min(heap.len() - 1);
-            Arc::clone(heap[index].1)
-        };
-        (0..FUTURES).map(|_| (0..LENGTH).map(|_| one()).collect()).collect()
+        // One draw from each of equally likely strata, then shuffled: all futures together have the mix itself.
+        let count = FUTURES * LENGTH;
+        let mut all: Vec<Arc<Shape>> = (0..count)
+            .map(|stratum| {
+                let at = (float(stratum) + self.random.unit()) / float(count) * sum;
+                let index = heap.partition_point(|(until, _)| *until <= at).min(heap.len() - 1);
+                Arc::clone(heap[index].1)
+            })
+            .collect();
+        for index in (1..count).rev() {
+            all.swap(index, self.random.below(index + 1));
+        }
+        all.chunks(LENGTH).map(<[_]>::to_vec).collect()
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
+fn float(number: usize) -> f64 {
+    number as f64
 }
 
 /// What matters of a shape for how it fills a node.

@@ -1,10 +1,6 @@
 //! How good a node is for a Pod, as one number: lower is better.
 
-use super::{
-    fill::Room,
-    future::Futures,
-    view::{KindView, View},
-};
+use super::{fill::Room, future::Futures, view::View};
 use crate::{
     filter::{hated_taints, preference},
     ledger::{Ledger, NodeState},
@@ -89,44 +85,62 @@ fn best_growth(
     let of_kind = view.of_kind(kind)?;
     let milli = shape.cards.milli(state.card_memory(kind))?;
     let mut best = None;
-    for level in levels(ledger, shape, state, of_kind, milli) {
-        let after = after(&of_kind.cards, level, milli, shape.cards.count());
+    let mut after = std::mem::take(&mut futures.cards);
+    let mut last = None;
+    for level in of_kind.cards.iter().copied().filter(|left| *left >= milli) {
+        if last.replace(level) == Some(level) || !may_take(ledger, shape, state, level) {
+            continue;
+        }
+        take(&of_kind.cards, level, milli, shape.cards.count(), &mut after);
         let growth = futures.waste(of_kind.class, Room { cpu, memory, cards: &after }) - of_kind.waste;
         let growth = growth.div_euclid(grain);
         if best.is_none_or(|(least, _)| growth < least) {
             best = Some((growth, level));
         }
     }
+    futures.cards = after;
     best
 }
 
-/// What may be left of the card to take: each amount once, least first.
-fn levels(ledger: &Ledger, shape: &Shape, state: &NodeState, view: &KindView, milli: u16) -> Vec<u16> {
+/// Whether a card with this much left may be taken: whole cards must be, and a card insisted on must have it.
+fn may_take(ledger: &Ledger, shape: &Shape, state: &NodeState, level: u16) -> bool {
     match shape.cards {
         CardRequest::Share { index: Some(index), kind, .. } => {
-            let limit = ledger.sharers(&shape.cards);
             let card = state.cards.of_kind(kind).get(usize::from(index));
-            card.map(|card| card.left_for(limit)).filter(|left| *left >= milli).into_iter().collect()
+            card.is_some_and(|card| card.left_for(ledger.sharers(&shape.cards)) == level)
         }
-        CardRequest::Share { .. } => {
-            let mut levels: Vec<u16> = view.cards.iter().copied().filter(|left| *left >= milli).collect();
-            levels.dedup();
-            levels
-        }
-        _ => vec![WHOLE_CARD],
+        CardRequest::Share { .. } => true,
+        _ => level == WHOLE_CARD,
     }
 }
 
-/// The cards left, ascending, after taking `milli` of `count` cards with this much left.
-fn after(cards: &[u16], level: u16, milli: u16, count: u16) -> Vec<u16> {
-    let mut cards = cards.to_vec();
-    let mut wanted = count;
-    for left in &mut cards {
-        if wanted > 0 && *left == level {
-            *left -= milli;
-            wanted -= 1;
+/// Writes down the cards left, ascending, after taking `milli` of `count` cards with this much left.
+fn take(cards: &[u16], level: u16, milli: u16, count: u16, after: &mut Vec<u16>) {
+    let first = cards.partition_point(|left| *left < level);
+    let last = (first + usize::from(count)).min(cards.len());
+    let place = cards.partition_point(|left| *left < level - milli);
+    after.clear();
+    after.extend_from_slice(&cards[..place]);
+    after.resize(place + last - first, level - milli);
+    after.extend_from_slice(&cards[place..first]);
+    after.extend_from_slice(&cards[last..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taking_keeps_the_order() {
+        let mut after = Vec::new();
+        for (level, milli, count, want) in [
+            (700, 300, 1, vec![0, 300, 400, 700, 1000, 1000]),
+            (300, 300, 1, vec![0, 0, 700, 700, 1000, 1000]),
+            (1000, 1000, 2, vec![0, 0, 0, 300, 700, 700]),
+            (1000, 200, 1, vec![0, 300, 700, 700, 800, 1000]),
+        ] {
+            take(&[0, 300, 700, 700, 1000, 1000], level, milli, count, &mut after);
+            assert_eq!(after, want);
         }
     }
-    cards.sort_unstable();
-    cards
 }

@@ -103,8 +103,8 @@ fn pod(random: &mut Random, recipe: Recipe, number: usize) -> TracePod {
     shape.cards = if lot < recipe.without_cards {
         CardRequest::None
     } else if lot < recipe.without_cards + recipe.shares {
-        let (share, _) = pick(random, &SHARES, |(_, weight)| *weight);
-        CardRequest::Share { kind, share: CardShare::Milli(share), index: None }
+        let (milli, _) = pick(random, &SHARES, |(_, weight)| *weight);
+        CardRequest::Share { kind, share: CardShare::Milli(milli), index: None }
     } else if lot < recipe.without_cards + recipe.shares + recipe.several {
         let (count, _) = pick(random, &[(2, 40), (4, 30), (8, 30)], |(_, weight)| *weight);
         cards = i64::from(count);
@@ -129,6 +129,7 @@ fn pod(random: &mut Random, recipe: Recipe, number: usize) -> TracePod {
         priority: 0,
         job: None,
         arrives: 0,
+        node: None,
         runs: None,
     }
 }

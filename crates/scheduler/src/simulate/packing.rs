@@ -52,18 +52,17 @@ pub fn arrivals(trace: &Trace, load: f64, seed: u64) -> Vec<&TracePod> {
     all
 }
 
-/// Packs with our placement. It expects the mix of the whole trace, as FGD does.
-pub fn pack(trace: &Trace, arrivals: &[&TracePod]) -> Packed {
+/// Packs with our placement. It expects the mix of the whole trace, as FGD does; the seed fixes the futures it imagines.
+pub fn pack(trace: &Trace, arrivals: &[&TracePod], seed: u64) -> Packed {
     let mut ledger = trace.ledger();
     let shapes = trace.shapes();
-    let mut placer = Placer::expecting(1, shapes.iter().map(|(shape, count)| (&**shape, *count)));
+    let mut placer = Placer::expecting(seed, shapes.iter().map(|(shape, count)| (&**shape, *count)));
     let mut packed = Packed { capacity: trace.card_capacity(), given: 0, placed: 0, came: arrivals.len() };
     for (number, arrival) in arrivals.iter().enumerate() {
         let pod = arrival.pod(number);
         let id = ledger.upsert_pod(pod.clone());
         let found = placer.best(&ledger, &pod, &Scope::default());
-        let placed = found.is_ok_and(|found| ledger.place(id, found.node, found.cards, 0).is_ok());
-        if placed {
+        if found.is_ok_and(|found| ledger.place(id, found.node, found.cards, 0).is_ok()) {
             packed.placed += 1;
             packed.given += arrival.cards();
         } else {

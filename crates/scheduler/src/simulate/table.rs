@@ -114,6 +114,7 @@ fn pod(row: &Row<'_>, shapes: &mut HashMap<Shape, Arc<Shape>>) -> Result<TracePo
         priority: i32::try_from(priority).unwrap_or(0),
         job: row.optional("job").map(Into::into),
         arrives: arrives * SECOND,
+        node: None,
         runs,
     })
 }
@@ -131,8 +132,8 @@ fn shape(row: &Row<'_>) -> Result<Shape, TableError> {
     let kind = CardKindId(0);
     shape.cards = match (count, milli) {
         (0, _) => CardRequest::None,
-        (1, share) if share < WHOLE_CARD => {
-            CardRequest::Share { kind, share: CardShare::Milli(share), index: None }
+        (1, part) if part < WHOLE_CARD => {
+            CardRequest::Share { kind, share: CardShare::Milli(part), index: None }
         }
         (_, WHOLE_CARD) => CardRequest::Whole { kind, count },
         _ => return Err(row.refuse("gpu_milli", "1000, as more than one card is asked for".to_owned())),

@@ -26,6 +26,8 @@ pub struct TracePod {
     pub job: Option<Arc<str>>,
     /// When it comes.
     pub arrives: Millis,
+    /// The node it has already when the trace begins.
+    pub node: Option<Arc<str>>,
     /// How long it runs; it stays if nothing is said.
     pub runs: Option<Millis>,
 }
