@@ -5,6 +5,8 @@
 //! [`filter`] says where a Pod may go, [`place`] where it goes.
 #![warn(missing_docs)]
 
+pub mod core;
+pub mod explain;
 pub mod filter;
 pub mod ledger;
 pub mod model;

@@ -49,7 +49,7 @@ pub struct Near {
 
 impl Scope {
     /// Questions about the node that do not depend on time.
-    pub(super) fn judge_node(&self, node: &Node) -> Option<Reason> {
+    pub(crate) fn judge_node(&self, node: &Node) -> Option<Reason> {
         if !self.pools.admits(node.pool.as_ref()) {
             return Some(Reason::Pool);
         }
@@ -57,7 +57,7 @@ impl Scope {
     }
 
     /// Questions about when the work ends.
-    pub(super) fn judge_time(&self, state: &NodeState) -> Option<Reason> {
+    pub(crate) fn judge_time(&self, state: &NodeState) -> Option<Reason> {
         let over_by = |time: Millis| self.ends.is_some_and(|ends| ends <= time);
         let closes = state.node.lent.and_then(|window| window.closes);
         if closes.is_some_and(|closes| !over_by(closes)) {

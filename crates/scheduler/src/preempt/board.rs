@@ -47,12 +47,19 @@ pub struct Victim {
 pub struct Unit {
     /// Where, and who.
     pub victims: Vec<(usize, Victim)>,
+    /// What the going of its Pods on nodes that the claimant cannot use costs.
+    pub elsewhere: Cost,
 }
 
 impl Unit {
     /// What it costs if the whole unit goes.
     pub fn cost(&self) -> Cost {
-        self.victims.iter().fold(Cost::default(), |sum, (_, victim)| sum.plus(victim.cost))
+        self.victims.iter().fold(self.elsewhere, |sum, (_, victim)| sum.plus(victim.cost))
+    }
+
+    /// Whether the going of one Pod makes others go.
+    pub fn is_gang(&self) -> bool {
+        self.victims.len() > 1 || self.elsewhere != Cost::default()
     }
 }
 
@@ -96,7 +103,7 @@ impl Plan {
 
 /// Places as many of `most` Pods as there can be room for, but not fewer than `least`, with the least that has to go.
 pub fn choose(board: &Board, least: u32, most: u32) -> Option<Plan> {
-    let gangs = board.units.iter().any(|unit| unit.victims.len() > 1);
+    let gangs = board.units.iter().any(Unit::is_gang);
     let alone = best_of(board, &Prices::without_gangs(board), most);
     let plan = if gangs {
         let candidates = [Prices::by_part(board), Prices::in_full(board)];

@@ -31,7 +31,7 @@ fn board(each: u16, nodes: &[Vec<(u16, usize)>]) -> Board {
             let cost = Cost { cards: u64::from(*size) * 1000, pods: 1, age: u64::from(pod.0) };
             let victim = Victim { pod, requests: cpu(1), cards, cost };
             if *gang == 0 {
-                board.units.push(Unit { victims: vec![(spot, victim)] });
+                board.units.push(Unit { victims: vec![(spot, victim)], ..Unit::default() });
             } else {
                 gangs.entry(*gang).or_default().victims.push((spot, victim));
             }
@@ -79,7 +79,10 @@ fn shared_cards_are_emptied_or_partly_emptied() {
     let share = |milli: u16, pod: u32, card: u16| {
         let cards = CardsTaken { kind: Some(KIND), indices: vec![card], milli };
         let cost = Cost { cards: u64::from(milli), pods: 1, age: 0 };
-        Unit { victims: vec![(0, Victim { pod: PodId(pod), requests: cpu(0), cards, cost })] }
+        Unit {
+            victims: vec![(0, Victim { pod: PodId(pod), requests: cpu(0), cards, cost })],
+            ..Unit::default()
+        }
     };
     let units = vec![share(600, 1, 0), share(400, 2, 0), share(300, 3, 1)];
     let spots = vec![Spot { node: NodeId(0), room: Room::with_cards(cpu(9), KIND, &[1000, 300]) }];

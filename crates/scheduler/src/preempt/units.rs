@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Board, Cost, Plan,
+    Board, Cost, Plan, Unit,
     curve::{Offer, curve},
     spread::spread,
 };
@@ -29,8 +29,8 @@ enum Rule {
 
 impl Prices {
     fn of(board: &Board, gang: Rule) -> Self {
-        let rule = |victims: usize| if victims > 1 { gang } else { Rule::ByPart };
-        Self { rules: board.units.iter().map(|unit| rule(unit.victims.len())).collect() }
+        let rule = |unit: &Unit| if unit.is_gang() { gang } else { Rule::ByPart };
+        Self { rules: board.units.iter().map(rule).collect() }
     }
 
     pub(super) fn without_gangs(board: &Board) -> Self {
@@ -89,7 +89,7 @@ pub(super) fn best_of(board: &Board, prices: &Prices, most: u32) -> Option<Plan>
 
 /// Takes into account that the gangs of a plan go whole: others may then stay, and perhaps some of the gangs.
 pub(super) fn whole_gangs(board: &Board, plan: &Plan, most: u32) -> Option<Plan> {
-    let is_gang = |unit: &&usize| board.units[**unit].victims.len() > 1;
+    let is_gang = |unit: &&usize| board.units[**unit].is_gang();
     let mut gone: BTreeSet<usize> = plan.units.iter().filter(is_gang).copied().collect();
     let mut best = best_of(board, &Prices::with_gone(board, &gone), most)?;
     let mut order: Vec<usize> = gone.iter().copied().collect();

@@ -55,7 +55,7 @@ pub(super) struct Entry {
     pub(super) own: Held,
     /// Held by it and all below it.
     pub(super) used: Held,
-    pub(super) by_user: HashMap<UserId, Amounts>,
+    pub(super) by_user: HashMap<UserId, Held>,
     /// Guaranteed to it or to accounts below it, and not in use.
     pub(super) owed: Amounts,
     /// The sum of `owed` of its children.
@@ -70,6 +70,8 @@ pub(super) struct Entry {
 pub(super) struct Held {
     pub(super) all: Amounts,
     pub(super) guaranteed: Amounts,
+    /// By Pods that have been asked to go: no longer in `all`, but still there.
+    pub(super) leaving: Amounts,
 }
 
 impl Held {
@@ -90,6 +92,7 @@ impl Held {
     pub(super) fn sum(&mut self, other: &Self) {
         self.all += &other.all;
         self.guaranteed += &other.guaranteed;
+        self.leaving += &other.leaving;
     }
 }
 
@@ -116,10 +119,11 @@ impl Entry {
     }
 }
 
-/// The first limit of a list that is exceeded.
-pub(super) fn exceeded(limits: &[(ResourceId, i64)], used: &Amounts, asked: &Amounts) -> Option<Excess> {
+/// The first limit of a list that is exceeded. What is leaving counts until it has left.
+pub(super) fn exceeded(limits: &[(ResourceId, i64)], held: &Held, asked: &Amounts) -> Option<Excess> {
     limits.iter().find_map(|(resource, cap)| {
-        let (used, asked) = (used.get(*resource), asked.get(*resource));
+        let used = held.all.get(*resource).saturating_add(held.leaving.get(*resource));
+        let asked = asked.get(*resource);
         let over = asked > 0 && used.saturating_add(asked) > *cap;
         over.then_some(Excess { resource: *resource, used, asked, cap: *cap })
     })

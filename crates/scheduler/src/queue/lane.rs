@@ -43,8 +43,6 @@ pub enum Blocked {
     Room,
     /// No room even if all Pods went: ask again when a node has come or changed.
     Never,
-    /// Victims are asked to go: ask again when one has.
-    Claimed,
 }
 
 #[derive(Debug, Clone)]

@@ -78,9 +78,8 @@ impl Order {
     pub fn next(&self, tree: &Tree, level: ServiceLevel) -> Option<(LaneId, Rank)> {
         let (index, mut seat) = (by_level(level), Seat::ROOT);
         loop {
-            let line = self.seats.get(seat.index())?;
-            let head = line.heads[index].first();
-            match (head, line.children[index].first()) {
+            let here = self.seats.get(seat.index())?;
+            match (here.heads[index].first(), here.children[index].first()) {
                 (Some((rank, lane)), Some((share, _))) if tree.own_share(seat, level) <= *share => {
                     return Some((*lane, *rank));
                 }
@@ -101,7 +100,7 @@ impl Order {
                 let account = limit.account().unwrap_or(Seat::ROOT);
                 self.seats[account.index()].for_limit.insert(id);
             }
-            Blocked::Room | Blocked::Claimed => {
+            Blocked::Room => {
                 self.for_room.insert(id);
             }
             Blocked::Never => {
@@ -141,7 +140,7 @@ impl Order {
                 let account = limit.account().unwrap_or(Seat::ROOT);
                 self.seats[account.index()].for_limit.remove(&id);
             }
-            Blocked::Room | Blocked::Claimed => {
+            Blocked::Room => {
                 self.for_room.remove(&id);
             }
             Blocked::Never => {
@@ -229,6 +228,25 @@ impl Order {
         let lanes = self.seats.get(seat.index()).into_iter().flat_map(|line| &line.lanes);
         let lanes = lanes.filter_map(|id| self.lane(*id)).filter(move |lane| lane.key.payer.level == level);
         lanes.flat_map(move |lane| lane.waiting.range(..rank)).copied()
+    }
+
+    /// Accounts beside an account, or beside one above it, that have something to ask and go first.
+    pub fn accounts_before<'a>(
+        &'a self,
+        tree: &'a Tree,
+        seat: Seat,
+        level: ServiceLevel,
+    ) -> impl Iterator<Item = Seat> + 'a {
+        tree.chain(seat).flat_map(move |seat| {
+            let line = tree.parent(seat).and_then(|parent| self.seats.get(parent.index()));
+            let before = line.into_iter().flat_map(move |line| &line.children[by_level(level)]);
+            before.take_while(move |(share, _)| *share < tree.share(seat, level)).map(|(_, other)| *other)
+        })
+    }
+
+    /// All lanes: why each is not asked, and how many stand in it.
+    pub fn lanes(&self) -> impl Iterator<Item = (Option<&Blocked>, usize)> {
+        self.lanes.iter().flatten().map(|lane| (lane.blocked.as_ref(), lane.waiting.len()))
     }
 
     /// How many groups wait.

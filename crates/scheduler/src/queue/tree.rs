@@ -12,7 +12,7 @@ use crate::model::{Account, Amounts, ResourceId, Resources, ServiceLevel};
 
 use super::{
     Excess, Limit, Payer, Problem, Seat, Share, UserId,
-    entry::{Entry, by_level, exceeded},
+    entry::{Entry, Held, by_level, exceeded},
 };
 
 /// How far an account is from its part, for a claim on work of others.
@@ -91,6 +91,11 @@ impl Tree {
         self.free = free;
     }
 
+    /// Whether something is guaranteed to anybody, so that [`Self::set_free`] matters.
+    pub fn has_guarantees(&self) -> bool {
+        !self.guarantees.is_empty()
+    }
+
     /// The seat of an account; one that does not exist has a seat too. No name means the default account.
     pub fn seat(&mut self, name: &str) -> Seat {
         let name = if name.is_empty() { DEFAULT_ACCOUNT } else { name };
@@ -127,23 +132,42 @@ impl Tree {
 
     /// Counts something as in use.
     pub fn charge(&mut self, payer: Payer, amounts: &Amounts) {
-        let entry = &mut self.entries[payer.seat.index()];
-        entry.own.add(payer.level, amounts);
-        *entry.by_user.entry(payer.user).or_default() += amounts;
-        self.climb(payer.seat, |entry| entry.used.add(payer.level, amounts));
+        self.change(payer, |held| held.add(payer.level, amounts));
     }
 
     /// Counts something as given back.
     pub fn refund(&mut self, payer: Payer, amounts: &Amounts) {
+        self.change(payer, |held| held.take(payer.level, amounts));
+    }
+
+    /// Something in use has been asked to go. For turns and parts it is gone; limits count it until [`Self::left`].
+    pub fn leave(&mut self, payer: Payer, amounts: &Amounts) {
+        self.change(payer, |held| {
+            held.take(payer.level, amounts);
+            held.leaving += amounts;
+        });
+    }
+
+    /// What had been asked to go has gone.
+    pub fn left(&mut self, payer: Payer, amounts: &Amounts) {
+        self.change(payer, |held| held.leaving -= amounts);
+    }
+
+    /// What had been asked to go stays after all.
+    pub fn stay(&mut self, payer: Payer, amounts: &Amounts) {
+        self.left(payer, amounts);
+        self.charge(payer, amounts);
+    }
+
+    fn change(&mut self, payer: Payer, change: impl Fn(&mut Held)) {
         let entry = &mut self.entries[payer.seat.index()];
-        entry.own.take(payer.level, amounts);
-        if let Some(used) = entry.by_user.get_mut(&payer.user) {
-            *used -= amounts;
-            if used.is_zero() {
-                entry.by_user.remove(&payer.user);
-            }
+        change(&mut entry.own);
+        let member = entry.by_user.entry(payer.user).or_default();
+        change(member);
+        if member.all.is_zero() && member.leaving.is_zero() {
+            entry.by_user.remove(&payer.user);
         }
-        self.climb(payer.seat, |entry| entry.used.take(payer.level, amounts));
+        self.climb(payer.seat, |entry| change(&mut entry.used));
     }
 
     /// Changes an account and all above it, and what follows from the change.
@@ -184,7 +208,7 @@ impl Tree {
             return Err(Limit::NoAccount { account: entry.name.clone() });
         }
         if let Some(limits) = entry.members.get(&payer.user) {
-            let none = Amounts::default();
+            let none = Held::default();
             let used = entry.by_user.get(&payer.user).unwrap_or(&none);
             if let Some(excess) = exceeded(limits, used, asked) {
                 return Err(Limit::Member { account: payer.seat, user: payer.user, excess });
@@ -192,7 +216,7 @@ impl Tree {
         }
         for seat in self.chain(payer.seat) {
             let entry = &self.entries[seat.index()];
-            if let Some(excess) = exceeded(&entry.capability, &entry.used.all, asked) {
+            if let Some(excess) = exceeded(&entry.capability, &entry.used, asked) {
                 return Err(Limit::Capability { account: seat, excess });
             }
         }
@@ -236,6 +260,16 @@ impl Tree {
     /// How full an account is, for its guaranteed or its best-effort work.
     pub fn share(&self, seat: Seat, level: ServiceLevel) -> Share {
         self.entries[seat.index()].shares[by_level(level)]
+    }
+
+    /// How much of its whole part an account has, in the resource it has most of: 1 is all of it.
+    #[expect(clippy::cast_precision_loss, reason = "for people to read")]
+    pub fn fullness(&self, seat: Seat, level: ServiceLevel) -> f64 {
+        let entry = &self.entries[seat.index()];
+        let used = if level == ServiceLevel::Guaranteed { &entry.used.guaranteed } else { &entry.used.all };
+        let of =
+            |(resource, amount): (ResourceId, i64)| amount as f64 / entry.part.whole(resource).max(1) as f64;
+        entry.part.deciding(used).map(of).fold(0.0, f64::max)
     }
 
     /// The same, for what runs on it directly and not on accounts below it.

@@ -21,7 +21,9 @@ fn deserving(name: &str, parent: Option<&str>, deserved: i64) -> Account {
 
 fn tree(total: i64, accounts: Vec<Account>) -> Tree {
     let mut tree = Tree::default();
-    accounts.into_iter().for_each(|account| tree.upsert(account));
+    for account in accounts {
+        tree.upsert(account);
+    }
     tree.set_total(cpu(total));
     tree.set_free(cpu(total));
     tree.settle();
@@ -124,6 +126,23 @@ fn a_member_has_a_cap_of_its_own() {
     assert!(tree.admit(ann, &cpu(1)).is_ok());
     assert!(matches!(tree.admit(ann, &cpu(2)), Err(Limit::Member { .. })));
     assert!(tree.admit(bob, &cpu(2)).is_ok());
+}
+
+#[test]
+fn what_is_leaving_counts_for_limits_until_it_has_left() {
+    let limited = Account { capability: vec![(CPU, 10)], ..deserving("a", None, 5) };
+    let mut tree = tree(100, vec![limited]);
+    let ann = payer(&mut tree, "a");
+    tree.charge(ann, &cpu(10));
+    tree.leave(ann, &cpu(6));
+    assert!(!tree.exceeds(ann.seat, &cpu(1), Standing::Deserved), "nothing more need be asked to go");
+    assert!(tree.admit(ann, &cpu(1)).is_err());
+    tree.left(ann, &cpu(6));
+    assert!(tree.admit(ann, &cpu(6)).is_ok());
+    tree.leave(ann, &cpu(4));
+    tree.stay(ann, &cpu(4));
+    assert_eq!(tree.used(ann.seat), &cpu(4));
+    assert!(tree.admit(ann, &cpu(7)).is_err());
 }
 
 #[test]

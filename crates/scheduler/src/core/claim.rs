@@ -1,0 +1,302 @@
+//! Making room for a claimant by asking others to go.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::{
+    model::{Amounts, GroupId, NodeId, PodId},
+    preempt::{Board, Plan, Room, Spot, choose},
+    queue::LaneId,
+};
+
+use super::{
+    Action, Core, Reason,
+    deferred::Leaving,
+    need::{Need, need},
+    victims::{Candidate, Claimant},
+};
+
+/// How often a choice is made anew because somebody in it had no longer to give.
+const SECOND_CHOICES: usize = 8;
+
+/// Pods that have been thought away for a claimant, with why they go.
+type Going = Vec<(PodId, Leaving, Option<Reason>)>;
+
+/// What room is wanted for.
+struct Wish {
+    /// Groups that start together or each by itself, with the Pods of each part.
+    groups: Vec<GroupId>,
+    /// By shape: the Pods, and fewest of them that must find room.
+    parts: Vec<(Vec<PodId>, usize)>,
+    claimant: Claimant,
+}
+
+impl Core {
+    /// Has others asked to go so that a group can start, if it has a right to it and is then sure to be placed. Equal
+    /// groups behind it in its lane are looked after together.
+    pub(super) fn claim(
+        &mut self,
+        lane: LaneId,
+        id: GroupId,
+        need: &Need,
+        actions: &mut Vec<Action>,
+    ) -> bool {
+        if !self.config.preemption {
+            return false;
+        }
+        for right in [Reason::BestEffort, Reason::Reclaimed, Reason::Priority] {
+            let mut most = if need.count() == 1 { self.config.batch.max(1) } else { 1 };
+            loop {
+                let Some(wish) = self.wish(lane, id, need, most) else { return false };
+                most = wish.groups.len();
+                if self.grant(&wish, right, actions) {
+                    return true;
+                }
+                if most == 1 {
+                    break;
+                }
+                most /= 4;
+            }
+        }
+        false
+    }
+
+    /// What to ask for on behalf of the first group of a lane, or of several single Pods in it, as far as limits allow.
+    fn wish(&self, lane: LaneId, id: GroupId, need: &Need, most: usize) -> Option<Wish> {
+        let payer = self.groups.get(&id)?.payer;
+        let priority = self.ledger.group(id)?.group.priority;
+        let asked = need.amounts(&self.ledger);
+        if need.count() > 1 {
+            let parts = need.parts.iter().map(|(_, pods)| (pods.clone(), pods.len())).collect();
+            return Some(Wish { groups: vec![id], parts, claimant: Claimant { payer, priority, asked } });
+        }
+        let mut groups = vec![id];
+        let mut pods: Vec<PodId> = need.pods().collect();
+        for rank in self.order.first(lane, most.max(1)) {
+            let same_right = rank.priority.0 == priority && rank.group != id;
+            let next = self.ledger.group(rank.group).and_then(|state| need_of_one(&self.ledger, state));
+            if let Some(pod) = next.filter(|_| same_right && groups.len() < most) {
+                groups.push(rank.group);
+                pods.push(pod);
+            }
+        }
+        while groups.len() > 1 && self.tree.admit(payer, &times(&asked, groups.len())).is_err() {
+            groups.truncate(groups.len() / 2);
+        }
+        pods.truncate(groups.len());
+        let asked = times(&asked, groups.len());
+        Some(Wish { groups, parts: vec![(pods, 1)], claimant: Claimant { payer, priority, asked } })
+    }
+
+    /// Tries a right: thinks the victims away, places the claimants, and only then has anybody asked to go.
+    fn grant(&mut self, wish: &Wish, right: Reason, actions: &mut Vec<Action>) -> bool {
+        let prey = self.prey(&wish.claimant, right);
+        if prey.is_empty() && self.terminating.is_empty() {
+            return false;
+        }
+        let mut going: Going = Vec::new();
+        let mut placed: Vec<PodId> = Vec::new();
+        for (pods, least) in &wish.parts {
+            let done = self.make_room(wish, &prey, pods, *least, &mut going).and_then(|plan| {
+                let found = self.place_as_planned(wish.groups[0], pods, &plan);
+                placed.extend(&found);
+                (found.len() == usize::try_from(plan.placed()).unwrap_or(usize::MAX)).then_some(())
+            });
+            if done.is_none() {
+                self.unplace_all(&placed);
+                self.put_all_back(going);
+                return false;
+            }
+        }
+        if !self.leaves_guarantees(wish, &placed) {
+            self.unplace_all(&placed);
+            self.put_all_back(going);
+            return false;
+        }
+        self.carry_out(wish, going, placed, actions);
+        true
+    }
+
+    /// Whether what is guaranteed to others is still kept free with the claimants placed and their victims gone.
+    fn leaves_guarantees(&mut self, wish: &Wish, placed: &[PodId]) -> bool {
+        if !self.tree.has_guarantees() {
+            return true;
+        }
+        let mut taken = Amounts::default();
+        for state in placed.iter().filter_map(|pod| self.ledger.pod(*pod)) {
+            taken += &self.ledger.demand(&state.pod.shape);
+        }
+        let mut free = self.free.follow(&self.ledger).clone();
+        free += &taken;
+        self.tree.set_free(free);
+        self.tree.admit(wish.claimant.payer, &taken).is_ok()
+    }
+
+    /// Thinks those away whose going makes room for Pods of one shape.
+    fn make_room(
+        &mut self,
+        wish: &Wish,
+        prey: &std::collections::BTreeMap<GroupId, Reason>,
+        pods: &[PodId],
+        least: usize,
+        going: &mut Going,
+    ) -> Option<Plan> {
+        let shape = self.ledger.pod(*pods.first()?)?.pod.shape.clone();
+        let scope = self.scope(wish.groups[0]);
+        let claim = self.claim_of(&shape);
+        let spots: Vec<Spot> = self
+            .candidates(&shape, &scope)
+            .map(|node| Spot { node: node.id, room: Room::of(node, &claim) })
+            .collect();
+        let numbers: HashMap<NodeId, usize> =
+            spots.iter().enumerate().map(|(number, spot)| (spot.node, number)).collect();
+        let mut candidates = self.candidates_to_go(prey, &numbers, shape.cards.kind().is_some());
+        let mut board = Board { claim, spots, units: Vec::new() };
+        let (least, most) = (u32::try_from(least).ok()?, u32::try_from(pods.len()).ok()?);
+        for _ in 0..SECOND_CHOICES {
+            board.units = candidates.iter().map(|candidate| candidate.unit.clone()).collect();
+            let plan = choose(&board, least, most)?;
+            let wrong = self.wrongly_chosen(&wish.claimant, &candidates, &plan);
+            if wrong.is_empty() {
+                self.think_away(&candidates, &plan, going);
+                return Some(plan);
+            }
+            let mut index = 0;
+            candidates.retain(|_| {
+                index += 1;
+                !wrong.contains(&(index - 1))
+            });
+        }
+        None
+    }
+
+    /// Units of a plan whose accounts would have no more than their part by the time it is their turn to give.
+    fn wrongly_chosen(
+        &mut self,
+        claimant: &Claimant,
+        candidates: &[Candidate],
+        plan: &Plan,
+    ) -> BTreeSet<usize> {
+        let mut wrong = BTreeSet::new();
+        let mut given = Vec::new();
+        for unit in &plan.units {
+            let candidate = &candidates[*unit];
+            let Some(payer) = candidate.payer else { continue };
+            if candidate.reason == Some(Reason::Reclaimed) && !self.may_reclaim(claimant, payer.seat) {
+                wrong.insert(*unit);
+                continue;
+            }
+            for pod in &candidate.pods {
+                if let Some((payer, amounts)) = self.books.get(*pod) {
+                    self.tree.refund(*payer, amounts);
+                    given.push((*payer, amounts.clone()));
+                }
+            }
+        }
+        for (payer, amounts) in given {
+            self.tree.charge(payer, &amounts);
+        }
+        wrong
+    }
+
+    /// Takes the Pods of a plan out of the ledger for now. Of a gang that loses its minimum all Pods go.
+    fn think_away(&mut self, candidates: &[Candidate], plan: &Plan, going: &mut Going) {
+        for unit in &plan.units {
+            let candidate = &candidates[*unit];
+            let mut pods = candidate.pods.clone();
+            if candidate.unit.is_gang() || self.is_core(candidate) {
+                let all = self.ledger.group(candidate.group).map(|state| state.placed.clone());
+                pods.extend(all.unwrap_or_default());
+            }
+            for pod in pods {
+                let Some(node) = self.place_of(pod) else { continue };
+                if let Some(lifted) = self.ledger.lift(pod) {
+                    let leaving = Leaving { lifted, node, charge: None, seen: None };
+                    going.push((pod, leaving, candidate.reason.filter(|_| !self.terminating.contains(&pod))));
+                }
+            }
+        }
+    }
+
+    /// Whether a unit of one Pod is one that its gang cannot do without.
+    fn is_core(&self, candidate: &Candidate) -> bool {
+        let Some(state) = self.ledger.group(candidate.group) else { return false };
+        let there: u32 = state.tasks.values().map(|counts| counts.placed + counts.ended).sum();
+        let going = u32::try_from(candidate.pods.len()).unwrap_or(u32::MAX);
+        let short = |task: &crate::model::TaskMinimum| {
+            let counts = state.tasks.get(task.task.as_str()).copied().unwrap_or_default();
+            let going = candidate.pods.iter().filter_map(|pod| self.ledger.pod(*pod));
+            let going = going.filter(|state| *state.pod.task == *task.task).count();
+            counts.placed + counts.ended < task.minimum + u32::try_from(going).unwrap_or(u32::MAX)
+        };
+        there < state.group.minimum + going || state.group.task_minimums.iter().any(short)
+    }
+
+    fn put_all_back(&mut self, going: Going) {
+        for (_, leaving, _) in going.into_iter().rev() {
+            self.ledger.put_back(leaving.lifted);
+        }
+    }
+
+    /// Places Pods on the nodes of a plan; those that found a place.
+    fn place_as_planned(&mut self, id: GroupId, pods: &[PodId], plan: &Plan) -> Vec<PodId> {
+        let scope = self.scope(id);
+        let mut waiting = pods.iter();
+        let mut placed = Vec::new();
+        for (node, count) in &plan.places {
+            for _ in 0..*count {
+                let Some(pod) = waiting.next() else { return placed };
+                if self.place_on(*pod, *node, &scope) {
+                    placed.push(*pod);
+                }
+            }
+        }
+        placed
+    }
+
+    /// Everybody has a place: the victims are asked to go, and the claimants are bound when they have.
+    fn carry_out(&mut self, wish: &Wish, going: Going, placed: Vec<PodId>, actions: &mut Vec<Action>) {
+        for (pod, mut leaving, reason) in going {
+            leaving.charge = self.books.strike(pod);
+            if let Some((payer, amounts)) = &leaving.charge {
+                self.tree.leave(*payer, amounts);
+                self.order.shares_changed(&self.tree, payer.seat);
+            }
+            let state = self.ledger.pod(pod);
+            let group = state.map(|state| state.pod.group);
+            let grace = group.and_then(|group| self.ledger.group(group)).and_then(|state| state.group.grace);
+            if let Some(reason) = reason {
+                let grace = grace.unwrap_or(self.config.grace);
+                actions.push(Action::Evict { pod, claimant: wish.groups[0], reason, grace });
+            }
+            self.terminating.remove(&pod);
+            self.dirty.extend(group);
+            self.deferred.leave(pod, leaving);
+        }
+        let mut by_group: HashMap<GroupId, Vec<PodId>> = HashMap::new();
+        for pod in placed {
+            if let Some(state) = self.ledger.pod(pod) {
+                by_group.entry(state.pod.group).or_default().push(pod);
+            }
+        }
+        for group in &wish.groups {
+            self.release_reservation(*group);
+            if let Some(pods) = by_group.remove(group) {
+                self.settle_started(*group, pods, actions);
+            }
+        }
+    }
+}
+
+/// The one Pod a group needs next, if it needs one at a time.
+fn need_of_one(ledger: &crate::ledger::Ledger, state: &crate::ledger::GroupState) -> Option<PodId> {
+    let need = need(ledger, state).ok()?;
+    (need.count() == 1).then(|| need.pods().next()).flatten()
+}
+
+fn times(amounts: &Amounts, count: usize) -> Amounts {
+    let mut all = Amounts::default();
+    for (resource, amount) in amounts.iter() {
+        all.set(resource, amount.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX)));
+    }
+    all
+}

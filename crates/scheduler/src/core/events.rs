@@ -1,0 +1,173 @@
+//! What the watches saw, and what became of actions.
+
+use crate::model::{Account, Group, GroupId, Node, NodeId, Pod, PodId, PodPhase};
+
+use super::{Core, DisruptionBudget, Known, Wait};
+use crate::queue::Payer;
+
+impl Core {
+    /// A node was seen.
+    pub fn upsert_node(&mut self, node: Node) -> NodeId {
+        let before = self.ledger.generation();
+        let id = self.ledger.upsert_node(node);
+        self.news.nodes |= self.ledger.generation() != before;
+        id
+    }
+
+    /// A node is gone.
+    pub fn remove_node(&mut self, name: &str) {
+        self.ledger.remove_node(name);
+        self.news.nodes = true;
+    }
+
+    /// The number of a node by name, also of one that has not been seen yet.
+    pub fn node_id(&mut self, name: &str) -> NodeId {
+        self.ledger.node_id(name)
+    }
+
+    /// An account was seen.
+    pub fn upsert_account(&mut self, account: Account) {
+        self.ledger.upsert_account(account.clone());
+        self.tree.upsert(account);
+    }
+
+    /// An account is gone.
+    pub fn remove_account(&mut self, name: &str) {
+        self.ledger.remove_account(name);
+        self.tree.remove(name);
+    }
+
+    /// How many Pods may be stopped; all there is to know, each time.
+    pub fn set_budgets(&mut self, budgets: Vec<DisruptionBudget>) {
+        if self.budgets != budgets {
+            self.budgets = budgets;
+            self.news.room = true;
+        }
+    }
+
+    /// A group was seen. Call it before its Pods are.
+    pub fn upsert_group(&mut self, group: Group) -> GroupId {
+        let payer = Payer {
+            seat: self.tree.seat(&group.account),
+            user: self.tree.user(&group.user),
+            level: group.level,
+        };
+        let id = self.ledger.upsert_group(group);
+        let known = self.groups.entry(id).or_insert(Known { payer, class: None, wait: Wait::Nothing });
+        let moved = std::mem::replace(&mut known.payer, payer) != payer;
+        if moved && let Some(state) = self.ledger.group(id) {
+            for pod in state.placed.clone() {
+                self.recharge(pod);
+            }
+        }
+        self.dirty.insert(id);
+        id
+    }
+
+    /// A group is gone.
+    pub fn remove_group(&mut self, name: &str) {
+        if let Some(id) = self.ledger.find_group(name) {
+            self.ledger.remove_group(name);
+            self.dirty.insert(id);
+        }
+    }
+
+    /// A Pod was seen, ours or another scheduler's.
+    pub fn upsert_pod(&mut self, pod: Pod) -> PodId {
+        let known = self.ledger.find_pod(&pod.uid);
+        if let Some(id) = known
+            && self.deferred.is_leaving(id)
+        {
+            // Its place counts as given up already; only its end is news.
+            if pod.phase == PodPhase::Ended {
+                self.has_left(id);
+                self.ledger.upsert_pod(pod);
+                self.follow(id, None);
+            } else {
+                self.deferred.saw(id, pod);
+            }
+            return id;
+        }
+        let before = known.and_then(|id| self.place_of(id));
+        let id = self.ledger.upsert_pod(pod);
+        self.follow(id, before);
+        id
+    }
+
+    /// A Pod is gone.
+    pub fn remove_pod(&mut self, uid: &str) {
+        let Some(id) = self.ledger.find_pod(uid) else { return };
+        if self.deferred.is_leaving(id) {
+            self.has_left(id);
+        }
+        let before = self.place_of(id);
+        let group = self.ledger.pod(id).map(|state| state.pod.group);
+        self.ledger.remove_pod(uid);
+        self.follow(id, before);
+        self.dirty.extend(group);
+    }
+
+    /// A bind did not happen: the Pod waits again.
+    pub fn bind_failed(&mut self, pod: PodId) {
+        let before = self.place_of(pod);
+        if self.ledger.unplace(pod) {
+            self.follow(pod, before);
+        }
+    }
+
+    /// A Pod that was asked to go will not: those it was to make room for wait again.
+    pub fn evict_failed(&mut self, pod: PodId) {
+        self.give_up(pod);
+    }
+
+    /// Brings everything that is counted along in line with the ledger after a change of one Pod.
+    pub(super) fn follow(&mut self, id: PodId, before: Option<NodeId>) {
+        self.recharge(id);
+        let now = self.place_of(id);
+        self.news.room |= before.is_some() && before != now;
+        let state = self.ledger.pod(id);
+        if state.is_some_and(|state| state.pod.terminating) && now.is_some() {
+            self.terminating.insert(id);
+        } else {
+            self.terminating.remove(&id);
+        }
+        if let Some(state) = state
+            && state.pod.group != GroupId::NONE
+        {
+            self.dirty.insert(state.pod.group);
+        }
+    }
+
+    /// The node a Pod has.
+    pub(super) fn place_of(&self, id: PodId) -> Option<NodeId> {
+        match self.ledger.pod(id)?.pod.phase {
+            PodPhase::Placed { node, .. } => Some(node),
+            _ => None,
+        }
+    }
+
+    /// Charges a Pod to its account as the ledger has it.
+    pub(super) fn recharge(&mut self, id: PodId) {
+        let due = self.due(id);
+        if self.books.get(id) == due.as_ref() {
+            return;
+        }
+        if let Some((payer, amounts)) = self.books.strike(id) {
+            self.tree.refund(payer, &amounts);
+            self.order.shares_changed(&self.tree, payer.seat);
+            self.order.less_used(&self.tree, payer.seat);
+        }
+        if let Some((payer, amounts)) = due {
+            self.tree.charge(payer, &amounts);
+            self.order.shares_changed(&self.tree, payer.seat);
+            self.books.enter(id, payer, amounts);
+        }
+    }
+
+    fn due(&self, id: PodId) -> Option<(Payer, crate::model::Amounts)> {
+        let state = self.ledger.pod(id)?;
+        let PodPhase::Placed { cards, .. } = &state.pod.phase else { return None };
+        let payer = self.groups.get(&state.pod.group)?.payer;
+        Some((payer, self.ledger.amounts(&state.pod.shape, cards)))
+    }
+}

@@ -1,0 +1,62 @@
+use super::world::{World, job, world};
+use crate::{
+    explain::{Explanation, State},
+    model::{Account, GroupId},
+};
+
+fn ask(world: &mut World, group: GroupId) -> Explanation {
+    let now = world.now;
+    world.core.explain(group, now).unwrap()
+}
+
+#[test]
+fn a_group_behind_others_on_a_full_cluster_is_told_everything() {
+    let mut world = world().nodes(2, 8);
+    world.account("a", None, 8);
+    world.submit(&job("lab/short", "a", 1, 8).runs(60_000));
+    world.submit(&job("lab/long", "a", 1, 8).runs(600_000));
+    world.pass();
+    world.now = 1;
+    world.submit(&job("lab/first", "a", 1, 8));
+    world.now = 2;
+    let second = world.submit(&job("lab/second", "a", 2, 4));
+    world.pass();
+    let asked = world.core.asked();
+    let answer = ask(&mut world, second);
+    assert_eq!(world.core.asked(), asked, "asking why is not asking to start");
+    insta::assert_snapshot!(answer.lines(world.now).join("\n"), @r"
+    lab/second on account a: there is room for 0 of the 2 Pods that start together: of 2 nodes 2 have no cards of the size asked for left
+    1 is ahead of it in its account: lab/first; the account has 133 % of its part
+    waits for lab/long (1 Pod), which ends in at most 9 min
+    starts in about 9 min
+    nodes are held for it
+    ");
+}
+
+#[test]
+fn every_way_to_wait_has_a_name() {
+    let mut world = world().nodes(1, 8);
+    let capped = Account { capability: vec![(world.gpu, 2000)], ..world.plain("small", None, 2) };
+    world.core.upsert_account(capped);
+    let limited = world.submit(&job("limited", "small", 1, 3));
+    let suspended = world.submit(&job("suspended", "", 1, 1).with(|group| group.suspended = true));
+    let partial = world.submit(&job("partial", "", 1, 1).minimum(3));
+    let huge = world.submit(&job("huge", "", 1, 9));
+    let scrap = world.submit(&job("scrap", "", 1, 8).best_effort());
+    world.pass();
+    let placed = ask(&mut world, scrap);
+    assert_eq!(placed.state, State::Placed { pods: 1 });
+    let sure = world.submit(&job("sure", "", 1, 8));
+    world.pass();
+    assert_eq!(ask(&mut world, sure).state, State::MakingRoom { leaving: 1 });
+    assert_eq!(ask(&mut world, sure).start, Some(30_000));
+    assert_eq!(ask(&mut world, suspended).state, State::Suspended);
+    assert_eq!(ask(&mut world, partial).state, State::WaitsForPods { have: 1, need: 3 });
+    assert_eq!(ask(&mut world, huge).state, State::NeverFits { pods: 1 });
+    assert_eq!(
+        ask(&mut world, limited).summary(),
+        "account small may have at most 2 nvidia.com/gpu, has 0, and this asks for 3"
+    );
+    let counts = world.core.waiting_by_reason();
+    assert_eq!(counts.into_iter().collect::<Vec<_>>(), [("limit", 1), ("never", 1)]);
+}

@@ -1,0 +1,282 @@
+use super::world::{World, binds, evictions, job, world};
+use crate::{
+    core::{Action, Config, DisruptionBudget, Reason},
+    model::{GroupId, LabelSelector, Operator, PodId, Requirement},
+};
+
+/// What is evicted, from which groups and why.
+fn evicted(world: &World, actions: &[Action]) -> Vec<(String, Reason)> {
+    let all = actions.iter().filter_map(|action| match action {
+        Action::Evict { pod, reason, .. } => {
+            let group = world.pods[pod].group;
+            Some((world.core.ledger().group(group).unwrap().group.name.clone(), *reason))
+        }
+        _ => None,
+    });
+    let mut all: Vec<_> = all.collect();
+    all.sort();
+    all
+}
+
+fn named(list: &[(&str, Reason)]) -> Vec<(String, Reason)> {
+    list.iter().map(|(name, reason)| ((*name).to_owned(), *reason)).collect()
+}
+
+fn full_of_scrap() -> World {
+    let mut world = world().nodes(2, 8);
+    for (number, cards) in [(0, 4), (1, 4), (2, 2), (3, 6)] {
+        world.now = number;
+        world.submit(&job(&format!("scrap{number}"), "", 1, cards).best_effort());
+        world.pass();
+    }
+    world
+}
+
+#[test]
+fn best_effort_work_gives_way_and_the_claimant_is_bound_when_it_has_gone() {
+    let mut world = full_of_scrap();
+    let sure = world.submit(&job("sure", "", 1, 2));
+    let actions = world.pass();
+    assert_eq!(evicted(&world, &actions), named(&[("scrap2", Reason::BestEffort)]));
+    assert_eq!(binds(&actions), 0);
+    assert_eq!(world.pass(), [], "nobody else is asked while it waits");
+    world.evicted_go();
+    assert_eq!(binds(&world.pass()), 1);
+    assert_eq!(world.placed(sure), 1);
+}
+
+#[test]
+fn the_grace_of_the_victim_is_its_own() {
+    let mut world = world().nodes(1, 8);
+    world.submit(&job("slow", "", 1, 8).best_effort().with(|group| group.grace = Some(600_000)));
+    world.pass();
+    world.submit(&job("sure", "", 1, 8));
+    let actions = world.pass();
+    assert!(matches!(actions.as_slice(), [Action::Evict { grace: 600_000, .. }]), "{actions:?}");
+}
+
+#[test]
+fn a_gang_is_placed_over_nodes_or_nobody_goes() {
+    let mut world = full_of_scrap();
+    let wide = world.submit(&job("wide", "", 3, 8));
+    assert_eq!(world.pass(), [], "three nodes there are not");
+    world.end_group(wide);
+    let gang = world.submit(&job("gang", "", 2, 6));
+    let actions = world.pass();
+    assert_eq!(evictions(&actions).len(), 3, "both of four cards, and the one of six");
+    world.evicted_go();
+    world.pass();
+    assert_eq!(world.placed(gang), 2);
+}
+
+#[test]
+fn nothing_is_bound_in_room_that_somebody_still_leaves() {
+    let mut world = world().nodes(1, 8);
+    world.submit(&job("scrap", "", 1, 8).best_effort());
+    world.pass();
+    let sure = world.submit(&job("sure", "", 1, 2));
+    world.pass();
+    // Six more cards will be free; nobody may have them before the victim has gone.
+    let other = world.submit(&job("other", "", 1, 6));
+    assert_eq!(binds(&world.pass()), 0);
+    world.evicted_go();
+    assert_eq!(binds(&world.pass()), 2);
+    assert_eq!((world.placed(sure), world.placed(other)), (1, 1));
+}
+
+#[test]
+fn nobody_of_a_gang_is_bound_before_its_minimum() {
+    let mut world = world().nodes(2, 8);
+    world.submit(&job("scrap", "", 1, 8).best_effort());
+    world.submit(&job("small", "", 1, 2));
+    world.pass();
+    // Two of six cards start together, on the node that is to be emptied and beside the small one; the third needs
+    // nobody to go, but must not be bound before the two.
+    let gang = world.submit(&job("gang", "", 2, 6).minimum(2));
+    let actions = world.pass();
+    assert_eq!((evictions(&actions).len(), binds(&actions)), (1, 0));
+    let spec = job("gang", "", 1, 2).minimum(2);
+    let third = world.add_pod(gang, &spec, "");
+    assert_eq!(binds(&world.pass()), 0);
+    let victim = *world.evicted.first().unwrap();
+    world.core.set_config(Config { preemption: false, ..Config::default() });
+    world.stays(victim);
+    assert_eq!(binds(&world.pass()), 0, "without the two there is no third");
+    world.end(victim);
+    assert_eq!(binds(&world.pass()), 3);
+    assert!(matches!(world.pods[&third].phase, crate::model::PodPhase::Placed { .. }));
+}
+
+#[test]
+fn a_victim_that_stays_keeps_its_place() {
+    let mut world = full_of_scrap();
+    let sure = world.submit(&job("sure", "", 1, 2));
+    let victim = evictions(&world.pass())[0];
+    world.core.set_config(Config { preemption: false, ..Config::default() });
+    world.core.evict_failed(victim);
+    assert_eq!(world.pass(), []);
+    assert_eq!(world.placed(sure), 0);
+    let state = world.core.ledger().pod(victim).unwrap();
+    assert!(matches!(state.pod.phase, crate::model::PodPhase::Placed { .. }));
+    world.end(victim);
+    world.pass();
+    assert_eq!(world.placed(sure), 1);
+}
+
+#[test]
+fn a_victim_that_never_goes_is_given_up() {
+    let mut world = full_of_scrap();
+    world.submit(&job("sure", "", 1, 2));
+    let victim = evictions(&world.pass())[0];
+    world.core.set_config(Config { preemption: false, ..Config::default() });
+    let alarm = world.core.next_alarm().unwrap();
+    world.pass_at(alarm + 1);
+    assert!(matches!(
+        world.core.ledger().pod(victim).unwrap().pod.phase,
+        crate::model::PodPhase::Placed { .. }
+    ));
+}
+
+#[test]
+fn a_claimant_that_is_withdrawn_leaves_its_room_to_others() {
+    let mut world = full_of_scrap();
+    let sure = world.submit(&job("sure", "", 1, 2));
+    world.pass();
+    world.end_group(sure);
+    world.evicted_go();
+    assert_eq!(binds(&world.pass()), 0);
+    let next = world.submit(&job("next", "", 1, 2));
+    world.pass();
+    assert_eq!(world.placed(next), 1);
+}
+
+#[test]
+fn accounts_below_their_part_reclaim_from_those_above() {
+    let mut world = world().nodes(2, 8);
+    world.account("a", None, 8);
+    world.account("b", None, 8);
+    for number in 0..16 {
+        world.now = number;
+        world.submit(&job(&format!("a{number}"), "a", 1, 1));
+        world.pass();
+    }
+    for number in 0..20 {
+        world.submit(&job(&format!("b{number}"), "b", 1, 1));
+    }
+    let actions = world.pass();
+    let expected: Vec<(String, Reason)> =
+        (8..16).map(|number| (format!("a{number}"), Reason::Reclaimed)).collect();
+    let mut expected = expected;
+    expected.sort();
+    assert_eq!(evicted(&world, &actions), expected, "the youngest, and no more than what is above the part");
+    world.evicted_go();
+    world.pass();
+    assert_eq!((world.used("a"), world.used("b")), (8, 8));
+    assert_eq!(world.pass(), [], "and then there is peace");
+}
+
+#[test]
+fn priority_counts_within_an_account_only() {
+    let mut world = world().nodes(1, 8);
+    world.account("a", None, 4);
+    world.account("b", None, 4);
+    world.submit(&job("low-a", "a", 1, 4).priority(1));
+    world.submit(&job("low-b", "b", 1, 4).priority(0));
+    world.pass();
+    let high = world.submit(&job("high-a", "a", 1, 2).priority(5));
+    let actions = world.pass();
+    assert_eq!(evicted(&world, &actions), named(&[("low-a", Reason::Priority)]));
+    world.evicted_go();
+    world.pass();
+    assert_eq!(world.placed(high), 1);
+    world.submit(&job("same-a", "a", 1, 4).priority(5));
+    assert_eq!(world.pass(), [], "an equal does not give way");
+}
+
+#[test]
+fn the_protected_stay() {
+    let mut world = world().nodes(1, 8);
+    world.submit(&job("safe", "", 1, 8).best_effort().with(|group| group.protected_until = Some(100)));
+    world.pass();
+    world.submit(&job("sure", "", 1, 8));
+    assert_eq!(world.pass_at(99), []);
+    world.core.set_config(Config::default());
+    assert_eq!(evictions(&world.pass_at(100)).len(), 1);
+}
+
+#[test]
+fn budgets_are_kept() {
+    let mut world = world().nodes(1, 8);
+    for number in 0..4 {
+        world.now = number;
+        world.submit(&job("set", "", 4, 2).minimum(1).best_effort());
+    }
+    world.pass();
+    let values = vec!["set".to_owned()];
+    let selector =
+        LabelSelector(Some(vec![Requirement { key: "job".to_owned(), operator: Operator::In, values }]));
+    let budget =
+        |allowed| DisruptionBudget { namespace: "default".to_owned(), selector: selector.clone(), allowed };
+    world.core.set_budgets(vec![budget(1)]);
+    world.submit(&job("sure", "", 1, 4));
+    assert_eq!(world.pass(), []);
+    world.core.set_budgets(vec![budget(2)]);
+    assert_eq!(evictions(&world.pass()).len(), 2);
+}
+
+#[test]
+fn a_gang_that_loses_one_of_its_minimum_goes_whole() {
+    let mut world = world().nodes(2, 8);
+    world.submit(&job("gang", "", 4, 4).minimum(3).best_effort());
+    world.pass();
+    let one = world.submit(&job("one", "", 1, 4));
+    let actions = world.pass();
+    assert_eq!(evictions(&actions).len(), 1, "one it can do without");
+    world.evicted_go();
+    world.pass();
+    assert_eq!(world.placed(one), 1);
+    world.submit(&job("two", "", 1, 4));
+    assert_eq!(evictions(&world.pass()).len(), 3, "then the rest is of no use");
+}
+
+#[test]
+fn those_that_go_anyway_are_not_asked_and_nobody_else_is() {
+    let mut world = full_of_scrap();
+    let scrap: GroupId = world.core.ledger().find_group("scrap0").unwrap();
+    let pod: PodId = world.pods_of(scrap)[0];
+    let leaving = world.pods.get_mut(&pod).unwrap();
+    leaving.terminating = true;
+    let leaving = leaving.clone();
+    world.core.upsert_pod(leaving);
+    let sure = world.submit(&job("sure", "", 1, 4));
+    assert_eq!(world.pass(), []);
+    world.end(pod);
+    world.pass();
+    assert_eq!(world.placed(sure), 1);
+}
+
+#[test]
+fn many_claimants_evict_no_more_than_they_need() {
+    let mut world = world().nodes(20, 8);
+    for number in 0..160 {
+        world.submit(&job(&format!("scrap{number}"), "", 1, 1).best_effort());
+    }
+    world.pass();
+    for number in 0..100 {
+        world.submit(&job(&format!("sure{number}"), "", 1, 1));
+    }
+    let before = world.core.asked();
+    let actions = world.pass();
+    assert_eq!(evictions(&actions).len(), 100);
+    assert!(world.core.asked() - before < 10, "they are looked after together");
+    world.evicted_go();
+    assert_eq!(binds(&world.pass()), 100);
+    let large = world.submit(&job("large", "", 8, 8));
+    assert_eq!(evictions(&world.pass()).len(), 0, "eight whole nodes there are not");
+    world.end_group(large);
+    let gang = world.submit(&job("gang", "", 60, 1));
+    assert_eq!(evictions(&world.pass()).len(), 60);
+    world.evicted_go();
+    world.pass();
+    assert_eq!(world.placed(gang), 60);
+}

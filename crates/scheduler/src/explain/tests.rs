@@ -1,0 +1,68 @@
+use super::*;
+
+fn waiting() -> Explanation {
+    Explanation {
+        group: "lab/train".to_owned(),
+        account: "physics".to_owned(),
+        state: State::NoRoom { pods: 4, fit: 1 },
+        queue: Some(Position {
+            ahead: 7,
+            first: vec!["lab/a".to_owned(), "lab/b".to_owned()],
+            share: 0.5,
+            accounts: vec!["chemistry".to_owned()],
+        }),
+        nodes: Some(Nodes {
+            total: 12,
+            removed: vec![
+                Removed { nodes: 9, why: "have no cards of the size asked for left".to_owned() },
+                Removed { nodes: 3, why: "are cordoned".to_owned() },
+            ],
+        }),
+        must_end: vec![
+            Ending { name: "lab/old".to_owned(), pods: 2, ends: Some(600_000) },
+            Ending { name: "lab/endless".to_owned(), pods: 1, ends: None },
+        ],
+        start: Some(600_000),
+        reserved: true,
+    }
+}
+
+#[test]
+fn it_reads_as_sentences() {
+    insta::assert_snapshot!(waiting().lines(0).join("\n"), @r"
+    lab/train on account physics: there is room for 1 of the 4 Pods that start together: of 12 nodes 9 have no cards of the size asked for left, 3 are cordoned
+    7 are ahead of it in its account: lab/a, lab/b, …; the account has 50 % of its part, and these have less: chemistry
+    waits for lab/old (2 Pods), which ends in at most 10 min
+    waits for lab/endless (1 Pod), which does not say when it ends
+    starts in about 10 min
+    nodes are held for it
+    ");
+}
+
+#[test]
+fn limits_say_whose_and_how_much() {
+    let amount = Amount {
+        resource: "nvidia.com/gpu".to_owned(),
+        used: "7.5".to_owned(),
+        asked: "2".to_owned(),
+        cap: "8".to_owned(),
+    };
+    let limit = LimitReached::Capability { account: "physics".to_owned(), amount: amount.clone() };
+    let state = State::Limited { limit };
+    assert_eq!(
+        state.to_string(),
+        "account physics may have at most 8 nvidia.com/gpu, has 7.5, and this asks for 2"
+    );
+    let kept = LimitReached::KeptForOthers { amount };
+    assert_eq!(
+        kept.to_string(),
+        "8 nvidia.com/gpu are free, 7.5 of them are guaranteed to other accounts, and it asks for 2"
+    );
+}
+
+#[test]
+fn it_survives_the_wire() {
+    let there = serde_json::to_string(&waiting()).unwrap();
+    let back: Explanation = serde_json::from_str(&there).unwrap();
+    assert_eq!(back, waiting());
+}
