@@ -24,7 +24,8 @@ use crate::names;
     status = "AIJobStatus",
     derive = "PartialEq",
     doc = "Programs that start together or not at all, in one or many Pods.",
-    validation = Rule::new("size(self.metadata.name) <= 40").message("the name of a job has at most 40 letters"),
+    validation = Rule::new("self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$') && size(self.metadata.name) <= 40")
+        .message("the name of a job is part of host names: a letter, then letters, digits and dashes, at most 40"),
     printcolumn(name = "Type", type_ = "string", json_path = ".spec.type"),
     printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
     printcolumn(name = "Reason", type_ = "string", json_path = ".status.reason"),

@@ -59,6 +59,9 @@ pub struct AIJobStatus {
     /// Not before this moment is anything made again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_time: Option<Time>,
+    /// Uids of Pods whose end is accounted for and that are being replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<String>,
     /// Nodes its Pods are on, or were on at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<String>,

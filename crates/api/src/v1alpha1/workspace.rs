@@ -26,7 +26,8 @@ use crate::{Quantity, ResourceList, names};
     status = "WorkspaceStatus",
     derive = "PartialEq",
     doc = "One interactive Pod with its volumes, which can be suspended and resumed.",
-    validation = Rule::new("size(self.metadata.name) <= 50").message("the name of a workspace has at most 50 letters"),
+    validation = Rule::new("self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$') && size(self.metadata.name) <= 50")
+        .message("the name of a workspace is a host name: a letter, then letters, digits and dashes, at most 50"),
     printcolumn(name = "Type", type_ = "string", json_path = ".spec.type"),
     printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
     printcolumn(name = "User", type_ = "string", json_path = ".spec.user"),

@@ -1,0 +1,169 @@
+use jiff::{SignedDuration, Timestamp};
+use maar_api::{
+    names,
+    v1alpha1::{AIJob, AIJobStatus, JobPhase, JobType},
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{FamilyPlan, FamilyView, indices, plan};
+use crate::{
+    job::fixture::{Build, job, start},
+    name,
+};
+
+struct Family {
+    job: AIJob,
+    children: Vec<AIJob>,
+    now: Timestamp,
+}
+
+impl Family {
+    fn new(build: Build) -> Self {
+        Self { job: build.build(), children: Vec::new(), now: start() }
+    }
+
+    fn step(&mut self) -> FamilyPlan {
+        let plan = plan(&FamilyView { job: &self.job, children: &self.children, now: self.now });
+        self.children.extend(plan.create.clone());
+        for cancelled in &plan.cancel {
+            let child = self.children.iter_mut().find(|one| name::of(one) == name::of(cancelled)).unwrap();
+            child.spec.cancel = true;
+        }
+        self.children.retain(|one| plan.delete.iter().all(|gone| name::of(gone) != name::of(one)));
+        self.job.status = Some(plan.status.clone());
+        plan
+    }
+
+    fn end(&mut self, name: &str, phase: JobPhase) {
+        let child = self.children.iter_mut().find(|one| name::of(one) == name).unwrap();
+        child.status = Some(AIJobStatus { phase, ..AIJobStatus::default() });
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.children.iter().map(name::of).collect()
+    }
+
+    fn pass(&mut self, minutes: i64) {
+        self.now = self.now.saturating_add(SignedDuration::from_mins(minutes)).unwrap();
+    }
+
+    fn phase(&self) -> JobPhase {
+        self.job.status.as_ref().unwrap().phase
+    }
+}
+
+fn array(indices: &str) -> Build {
+    job(JobType::Single).task("main", 1).set("/array", json!({ "indices": indices, "parallelism": 2 }))
+}
+
+#[test]
+fn an_array_makes_a_few_at_a_time_and_counts_their_ends() {
+    let mut family = Family::new(array("0-2"));
+    family.step();
+    assert_eq!(family.names(), ["train-0", "train-1"]);
+    assert_eq!(family.children[1].metadata.labels.as_ref().unwrap()[names::LABEL_ARRAY_INDEX], "1");
+    assert!(family.children[0].spec.array.is_none());
+    family.step();
+    assert_eq!(family.names().len(), 2);
+    family.end("train-0", JobPhase::Completed);
+    family.step();
+    assert_eq!(family.names().len(), 3);
+    family.end("train-1", JobPhase::Failed);
+    family.end("train-2", JobPhase::Completed);
+    family.step();
+    assert_eq!(family.phase(), JobPhase::Failed);
+    let message = family.job.status.unwrap().message.unwrap();
+    assert_eq!(message, "of 3 jobs 0 are under way, 2 ended well, 1 did not");
+}
+
+#[test]
+fn an_array_gives_up_after_too_many_failures_and_can_be_cancelled() {
+    let mut family = Family::new(array("0-9").set("/array/failuresAllowed", 0));
+    family.step();
+    family.end("train-0", JobPhase::Failed);
+    assert_eq!(family.step().cancel.len(), 1);
+    assert_eq!((family.phase(), family.names().len()), (JobPhase::Terminating, 2));
+    family.end("train-1", JobPhase::Aborted);
+    family.step();
+    assert_eq!(family.phase(), JobPhase::Failed);
+    let mut family = Family::new(array("0-9"));
+    family.step();
+    family.job.spec.cancel = true;
+    assert_eq!(family.step().cancel.len(), 2);
+    family.end("train-0", JobPhase::Aborted);
+    family.end("train-1", JobPhase::Aborted);
+    family.step();
+    assert_eq!(family.phase(), JobPhase::Aborted);
+}
+
+fn hourly(concurrency: &str) -> Build {
+    job(JobType::Single).task("main", 1).set(
+        "/schedule",
+        json!({ "cron": "0 * * * *", "concurrency": concurrency, "historyLimit": 1, "startingDeadlineSeconds": 300 }),
+    )
+}
+
+#[test]
+fn a_schedule_makes_one_job_each_time_and_keeps_few() {
+    let mut family = Family::new(hourly("Forbid"));
+    family.step();
+    assert!(family.children.is_empty());
+    assert_eq!(family.phase(), JobPhase::Scheduled);
+    family.pass(61);
+    let plan = family.step();
+    assert_eq!(plan.create.len(), 1);
+    assert_eq!(plan.again.unwrap().as_secs(), 59 * 60 + 1);
+    assert!(family.step().create.is_empty(), "once is enough");
+    let first = family.names()[0].to_owned();
+    assert_eq!(first, format!("train-{}", (start().as_second() / 60) + 60));
+    family.pass(60);
+    assert!(family.step().create.is_empty(), "the one before is not over");
+    family.end(&first, JobPhase::Completed);
+    family.pass(60);
+    family.step();
+    let second = family.names()[1].to_owned();
+    family.end(&second, JobPhase::Completed);
+    family.step();
+    assert_eq!(family.names(), [second]);
+}
+
+#[test]
+fn a_schedule_replaces_leaves_out_what_is_late_and_rests() {
+    let mut family = Family::new(hourly("Replace"));
+    family.pass(60);
+    family.step();
+    family.pass(60);
+    let plan = family.step();
+    assert_eq!((plan.cancel.len(), plan.create.len()), (1, 1));
+    // Made, but not written down: the same controller comes back and neither makes nor cancels it again.
+    family.job.status.as_mut().unwrap().schedule.as_mut().unwrap().last_time = None;
+    let plan = family.step();
+    assert_eq!((plan.cancel.len(), plan.create.len()), (0, 0));
+    family.pass(70);
+    assert!(family.step().create.is_empty(), "ten minutes late is too late");
+    family.job.spec.suspend = true;
+    family.pass(60);
+    family.step();
+    family.job.spec.suspend = false;
+    assert!(family.step().create.is_empty(), "times that passed meanwhile are left out");
+    assert_eq!(family.phase(), JobPhase::Scheduled);
+}
+
+#[test]
+fn indices_are_numbers_and_ranges() {
+    assert_eq!(indices("0-3,7,10-20:5,2").unwrap(), [0, 1, 2, 3, 7, 10, 15, 20]);
+    for wrong in ["", "a", "3-1", "1-5:0", "0-4000000000", "-1"] {
+        assert!(indices(wrong).is_err(), "{wrong}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn indices_are_ascending_and_few(text in "[0-9,:-]{1,20}") {
+        if let Ok(all) = indices(&text) {
+            prop_assert!(all.windows(2).all(|pair| pair[0] < pair[1]));
+            prop_assert!(all.len() <= 10_000 && !all.is_empty());
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Objects as the watch last saw them, by name and by the object they belong to.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
+
+use kube::{Resource, ResourceExt as _, runtime::watcher::Event};
+use maar_controller::watch::Guarded;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+/// Name of an object with a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl Key {
+    pub(crate) fn of<K: Resource<DynamicType = ()>>(object: &K) -> Self {
+        Self { namespace: object.namespace().unwrap_or_default(), name: object.name_any() }
+    }
+
+    /// An object of the same namespace.
+    pub(crate) fn beside(&self, name: &str) -> Self {
+        Self { namespace: self.namespace.clone(), name: name.to_owned() }
+    }
+}
+
+/// What the watch says of one object: the object, or why it cannot be read.
+type Entry<K> = Result<Arc<K>, String>;
+
+/// See the module. Clones share everything.
+#[derive(Debug)]
+pub(crate) struct Index<K> {
+    inner: Arc<Mutex<Inner<K>>>,
+    label: &'static str,
+    ready: watch::Sender<bool>,
+}
+
+impl<K> Clone for Index<K> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), label: self.label, ready: self.ready.clone() }
+    }
+}
+
+#[derive(Debug)]
+struct Inner<K> {
+    objects: BTreeMap<Key, Entry<K>>,
+    groups: BTreeMap<Key, BTreeSet<Key>>,
+    /// Names heard since a list began.
+    listed: Option<BTreeSet<Key>>,
+}
+
+impl<K: Resource<DynamicType = ()>> Index<K> {
+    /// Objects belong to the one that `label` names.
+    pub(crate) fn new(label: &'static str) -> Self {
+        let inner = Inner { objects: BTreeMap::new(), groups: BTreeMap::new(), listed: None };
+        Self { inner: Arc::new(Mutex::new(inner)), label, ready: watch::Sender::new(false) }
+    }
+
+    /// Waits for the first whole list.
+    pub(crate) async fn ready(&self) {
+        // The sender lives in this index, so waiting cannot fail.
+        let _ = self.ready.subscribe().wait_for(|ready| *ready).await;
+    }
+
+    /// Takes an event in. Returns the objects it is about, and those they belong to.
+    pub(crate) fn take(&self, event: Event<Guarded<K>>) -> Vec<Key> {
+        let mut inner = self.inner.lock();
+        match event {
+            Event::Init => {
+                inner.listed = Some(BTreeSet::new());
+                Vec::new()
+            }
+            Event::InitApply(object) | Event::Apply(object) => self.put(&mut inner, object),
+            Event::Delete(object) => {
+                let key = Key { namespace: object.namespace().unwrap_or_default(), name: object.name_any() };
+                self.remove(&mut inner, &key)
+            }
+            Event::InitDone => {
+                let listed = inner.listed.take().unwrap_or_default();
+                let gone: Vec<Key> =
+                    inner.objects.keys().filter(|key| !listed.contains(key)).cloned().collect();
+                let touched = gone.iter().flat_map(|key| self.remove(&mut inner, key)).collect();
+                self.ready.send_replace(true);
+                touched
+            }
+        }
+    }
+
+    fn put(&self, inner: &mut Inner<K>, object: Guarded<K>) -> Vec<Key> {
+        let key = Key { namespace: object.namespace().unwrap_or_default(), name: object.name_any() };
+        let owner = object.labels().get(self.label).map(|name| key.beside(name));
+        let mut touched = self.remove(inner, &key);
+        if let Some(listed) = &mut inner.listed {
+            listed.insert(key.clone());
+        }
+        if let Some(owner) = &owner {
+            inner.groups.entry(owner.clone()).or_default().insert(key.clone());
+            touched.push(owner.clone());
+        }
+        inner.objects.insert(key, object.0.map(Arc::new).map_err(|invalid| invalid.to_string()));
+        touched.dedup();
+        touched
+    }
+
+    fn remove(&self, inner: &mut Inner<K>, key: &Key) -> Vec<Key> {
+        let mut touched = vec![key.clone()];
+        if let Some(Ok(old)) = inner.objects.remove(key)
+            && let Some(owner) = old.labels().get(self.label).map(|name| key.beside(name))
+        {
+            if let Some(group) = inner.groups.get_mut(&owner) {
+                group.remove(key);
+                if group.is_empty() {
+                    inner.groups.remove(&owner);
+                }
+            }
+            touched.push(owner);
+        }
+        touched
+    }
+
+    /// One object.
+    pub(crate) fn get(&self, key: &Key) -> Option<Entry<K>> {
+        self.inner.lock().objects.get(key).cloned()
+    }
+
+    /// All objects that belong to `owner`, in the order of their names.
+    pub(crate) fn of(&self, owner: &Key) -> Vec<Arc<K>> {
+        let inner = self.inner.lock();
+        let keys = inner.groups.get(owner).into_iter().flatten();
+        keys.filter_map(|key| inner.objects.get(key)?.clone().ok()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Pod;
+    use serde_json::json;
+
+    use super::*;
+
+    const LABEL: &str = "maar.io/job";
+
+    fn pod(name: &str, job: &str) -> Guarded<Pod> {
+        let pod = json!({ "metadata": { "name": name, "namespace": "n", "labels": { LABEL: job } } });
+        serde_json::from_value(pod).unwrap()
+    }
+
+    fn key(name: &str) -> Key {
+        Key { namespace: "n".to_owned(), name: name.to_owned() }
+    }
+
+    fn names(index: &Index<Pod>, job: &str) -> Vec<String> {
+        index.of(&key(job)).iter().map(|pod| pod.name_any()).collect()
+    }
+
+    #[test]
+    fn objects_follow_their_owners_and_lists_forget_what_they_do_not_name() {
+        let index = Index::<Pod>::new(LABEL);
+        index.take(Event::Init);
+        index.take(Event::InitApply(pod("a", "one")));
+        index.take(Event::InitApply(pod("b", "one")));
+        index.take(Event::InitDone);
+        assert_eq!(names(&index, "one"), ["a", "b"]);
+        assert_eq!(index.take(Event::Apply(pod("a", "two"))), [key("a"), key("one"), key("two")]);
+        assert_eq!(
+            (names(&index, "one"), names(&index, "two")),
+            (vec!["b".to_owned()], vec!["a".to_owned()])
+        );
+        index.take(Event::Init);
+        index.take(Event::InitApply(pod("b", "one")));
+        assert_eq!(index.take(Event::InitDone), [key("a"), key("two")]);
+        assert!(names(&index, "two").is_empty());
+        assert_eq!(index.take(Event::Delete(pod("b", "one"))), [key("b"), key("one")]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_known_as_such() {
+        let index = Index::<Pod>::new(LABEL);
+        let broken = json!({ "metadata": { "name": "a", "namespace": "n" }, "spec": { "containers": 5 } });
+        index.take(Event::Apply(serde_json::from_value(broken).unwrap()));
+        assert!(index.get(&key("a")).unwrap().is_err());
+    }
+}

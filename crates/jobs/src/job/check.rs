@@ -1,0 +1,60 @@
+//! What is wrong with a job, as far as its spec alone can tell.
+
+use maar_api::v1alpha1::{AIJobSpec, Backend, TaskSpec};
+
+use crate::{cron::Schedule, family::indices, kind};
+
+/// Everything that is wrong, in words for people.
+pub(crate) fn problems(spec: &AIJobSpec) -> Vec<String> {
+    let mut problems = Vec::new();
+    let kind = kind::of(spec.job_type);
+    for name in kind.required().iter().filter(|name| kind::find(spec, name).is_none()) {
+        problems.push(format!("a job of type {:?} has a task {name}", spec.job_type));
+    }
+    problems.extend(kind.problems(spec));
+    for name in spec.success_tasks.iter().filter(|name| kind::find(spec, name).is_none()) {
+        problems.push(format!("successTasks names {name}, which is not a task"));
+    }
+    if let Some(minimum) = spec.min_available.filter(|minimum| *minimum > spec.replicas()) {
+        problems.push(format!("minAvailable is {minimum}, but there are {} Pods", spec.replicas()));
+    }
+    problems.extend(spec.tasks.iter().flat_map(task_problems));
+    if let Some(schedule) = &spec.schedule
+        && let Err(problem) = Schedule::parse(schedule)
+    {
+        problems.push(problem);
+    }
+    if let Some(array) = &spec.array
+        && let Err(problem) = indices(&array.indices)
+    {
+        problems.push(problem);
+    }
+    if spec.backend == Backend::Volcano && spec.schedule.is_none() && spec.array.is_none() {
+        let shared = |task: &&TaskSpec| task.cards.as_ref().is_some_and(|cards| cards.count.is_none());
+        problems.extend(
+            spec.tasks
+                .iter()
+                .filter(shared)
+                .map(|task| format!("task {}: Volcano cannot give parts of cards chosen by Maar", task.name)),
+        );
+    }
+    problems
+}
+
+fn task_problems(task: &TaskSpec) -> Vec<String> {
+    let mut problems = Vec::new();
+    let containers = task.template.spec.as_ref().map(|spec| spec.containers.as_slice()).unwrap_or_default();
+    if containers.is_empty() {
+        problems.push(format!("task {}: the template has no container", task.name));
+    }
+    let policy = task.template.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref());
+    if policy == Some("Always") {
+        problems.push(format!("task {}: a Pod that always restarts never ends", task.name));
+    }
+    if let Some(share) = task.cards.as_ref().and_then(|cards| cards.share)
+        && !(1..1000).contains(&share.millis())
+    {
+        problems.push(format!("task {}: a share of {share} is not between 0 and 1", task.name));
+    }
+    problems
+}

@@ -1,0 +1,258 @@
+//! Whether to stop, to try again, or to go on.
+//!
+//! Each end of a Pod is counted once: what is counted is written into the status (a higher attempt, or the Pod's uid
+//! among the replaced) before the Pod is taken away.
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use maar_api::v1alpha1::{AIJobSpec, AIJobStatus, JobPhase, RestartPolicy, StopStatus, TaskSpec, reasons};
+
+use super::{
+    observe::{Loss, Seen, State, is_current},
+    plan::{Plan, View, is_suspended, missing},
+};
+use crate::{kind, status::whole};
+
+/// No wait before a retry is longer.
+const LONGEST_BACK_OFF: i64 = 600;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Decision {
+    /// Pods are to be stopped, for a reason and at a time.
+    Stop(StopStatus),
+    /// There shall be Pods.
+    GoOn,
+}
+
+pub(crate) fn decide(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) -> Decision {
+    if let Some(stop) = standing(view, &mut plan.status) {
+        return Decision::Stop(stop);
+    }
+    let current: Vec<Seen<'_>> = seen.iter().filter(|pod| is_current(pod, &plan.status)).copied().collect();
+    if has_succeeded(view.spec(), &current) {
+        plan.status.message = Some("all Pods that decide have ended well".to_owned());
+        return stop(reasons::SUCCEEDED, view.now);
+    }
+    if let Some(message) = failed_for_good(view.spec(), &mut plan.status, &current, view.now) {
+        plan.status.message = Some(message);
+        return stop(reasons::RETRIES_EXHAUSTED, view.now);
+    }
+    lost(view, seen, &current, plan);
+    match out_of_time(view, &plan.status) {
+        Some(Timeout::Now(stop)) => Decision::Stop(stop),
+        Some(Timeout::Later(wait)) => {
+            plan.look_again(wait);
+            Decision::GoOn
+        }
+        None => Decision::GoOn,
+    }
+}
+
+fn stop(reason: &str, at: Timestamp) -> Decision {
+    Decision::Stop(StopStatus { reason: reason.to_owned(), at: Time(whole(at)) })
+}
+
+/// A stop that people ask for, or one that was decided before.
+fn standing(view: &View<'_>, status: &mut AIJobStatus) -> Option<StopStatus> {
+    let spec = view.spec();
+    let decided = status.stop.clone().filter(|stop| stop.reason != reasons::SUSPENDED);
+    let notice = SignedDuration::from_secs(spec.stop().notice_seconds);
+    let noticed = |reason: &str| {
+        let at = status.stop.as_ref().filter(|stop| stop.reason == reason).map(|stop| stop.at.clone());
+        let at = at.unwrap_or_else(|| Time(whole(view.now.saturating_add(notice).unwrap_or(view.now))));
+        StopStatus { reason: reason.to_owned(), at }
+    };
+    if spec.cancel && decided.as_ref().is_none_or(|stop| stop.reason != reasons::SUCCEEDED) {
+        return Some(noticed(reasons::CANCELLED));
+    }
+    if let Some(stop) = decided {
+        return Some(stop);
+    }
+    if spec.suspend {
+        return Some(noticed(reasons::SUSPENDED));
+    }
+    if is_suspended(status) {
+        resume(spec, status, view.now);
+    }
+    None
+}
+
+/// Programs that have to start together start together again; others go on where they were.
+fn resume(spec: &AIJobSpec, status: &mut AIJobStatus, now: Timestamp) {
+    if !is_piecemeal(spec) {
+        status.attempt += 1;
+    }
+    status.attempt_start_time = None;
+    status.queued_time = Some(Time(whole(now)));
+    status.phase = JobPhase::Pending;
+}
+
+/// Whether each Pod may be made again by itself.
+fn is_piecemeal(spec: &AIJobSpec) -> bool {
+    spec.tasks.iter().all(|task| policy(spec, task) == RestartPolicy::Task)
+}
+
+fn policy(spec: &AIJobSpec, task: &TaskSpec) -> RestartPolicy {
+    task.restart_policy.unwrap_or(spec.restart_policy)
+}
+
+fn has_succeeded(spec: &AIJobSpec, current: &[Seen<'_>]) -> bool {
+    kind::deciding(spec).into_iter().all(|name| {
+        let Some(at) = spec.tasks.iter().position(|task| task.name == name) else { return false };
+        let task = &spec.tasks[at];
+        let count =
+            |state: State| current.iter().filter(|pod| pod.task == Some(at) && pod.state == state).count();
+        let (well, badly) = (count(State::Succeeded), count(State::Failed));
+        let all = usize::try_from(task.replicas).unwrap_or(usize::MAX);
+        let enough = usize::try_from(task.minimum()).unwrap_or(usize::MAX).max(1);
+        well + badly == all && well >= enough
+    })
+}
+
+/// Counts failures. Says why if no retry is left.
+fn failed_for_good(
+    spec: &AIJobSpec,
+    status: &mut AIJobStatus,
+    current: &[Seen<'_>],
+    now: Timestamp,
+) -> Option<String> {
+    let failed: Vec<&Seen<'_>> =
+        current.iter().filter(|pod| pod.state == State::Failed && pod.loss().is_none()).collect();
+    let first = failed.first()?;
+    let of = |wanted: RestartPolicy| {
+        let tasks = |pod: &&&Seen<'_>| pod.task.is_some_and(|at| policy(spec, &spec.tasks[at]) == wanted);
+        failed.iter().filter(tasks).copied().collect::<Vec<_>>()
+    };
+    let left = spec.retries - status.retries;
+    let final_word = |pod: &Seen<'_>| Some(format!("{}; no retry is left", pod.failure()));
+    if let Some(pod) = of(RestartPolicy::Never).into_iter().find(|pod| !is_spare(spec, pod, current)) {
+        return Some(pod.failure());
+    }
+    if let Some(pod) = of(RestartPolicy::Job).first() {
+        if left <= 0 {
+            return final_word(pod);
+        }
+        status.retries += 1;
+        back_off(spec, status, now);
+        begin_again(status, JobPhase::Restarting, reasons::POD_FAILED, now);
+        status.message = Some(first.failure());
+        return None;
+    }
+    let alone = of(RestartPolicy::Task);
+    let count = i32::try_from(alone.len()).unwrap_or(i32::MAX);
+    if count > left {
+        return alone.first().and_then(|pod| final_word(pod));
+    }
+    if count > 0 {
+        status.retries += count;
+        back_off(spec, status, now);
+        status.replaced.extend(alone.iter().map(|pod| pod.uid().to_owned()));
+        status.message = Some(first.failure());
+    }
+    None
+}
+
+/// Whether the task can do without the Pod.
+fn is_spare(spec: &AIJobSpec, pod: &Seen<'_>, current: &[Seen<'_>]) -> bool {
+    let Some(task) = pod.task.map(|at| &spec.tasks[at]) else { return true };
+    let failed =
+        current.iter().filter(|other| other.task == pod.task && other.state == State::Failed).count();
+    i32::try_from(failed).unwrap_or(i32::MAX) <= task.replicas - task.minimum()
+}
+
+/// The next wait is twice as long as the one before.
+fn back_off(spec: &AIJobSpec, status: &mut AIJobStatus, now: Timestamp) {
+    let doublings = u32::try_from(status.retries.saturating_sub(1).clamp(0, 20)).unwrap_or(0);
+    let seconds = spec.backoff_seconds.saturating_mul(1 << doublings).min(LONGEST_BACK_OFF);
+    wait(status, now, seconds);
+}
+
+fn wait(status: &mut AIJobStatus, now: Timestamp, seconds: i64) {
+    let at = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(now);
+    status.retry_time = Some(Time(whole(at)));
+}
+
+/// All Pods are to be made again.
+fn begin_again(status: &mut AIJobStatus, phase: JobPhase, reason: &str, now: Timestamp) {
+    status.attempt += 1;
+    status.attempt_start_time = None;
+    status.queued_time = Some(Time(whole(now)));
+    status.replaced.clear();
+    status.phase = phase;
+    status.reason = Some(reason.to_owned());
+}
+
+/// Counts Pods that are lost without having failed: they are made again, and no retry is taken for it.
+fn lost(view: &View<'_>, seen: &[Seen<'_>], current: &[Seen<'_>], plan: &mut Plan) {
+    let (spec, now) = (view.spec(), view.now);
+    let going: Vec<(&Seen<'_>, Loss)> =
+        current.iter().filter_map(|pod| pod.loss().map(|loss| (pod, loss))).collect();
+    let vanished = vanished(view, seen, &plan.status);
+    let preempted = going.iter().any(|(_, loss)| *loss == Loss::Preempted);
+    let is_whole =
+        |at: Option<usize>| at.is_some_and(|at| policy(spec, &spec.tasks[at]) != RestartPolicy::Task);
+    let started = plan.status.attempt_start_time.is_some();
+    let whole_lost =
+        going.iter().any(|(pod, _)| is_whole(pod.task) && (started || pod.state != State::Waiting));
+    plan.doubtful = vanished && !whole_lost;
+    if whole_lost || vanished {
+        let (phase, reason) = if preempted {
+            (JobPhase::Preempted, reasons::PREEMPTED)
+        } else {
+            (JobPhase::Restarting, reasons::POD_LOST)
+        };
+        let name = going.first().map_or("a Pod", |(pod, _)| pod.name()).to_owned();
+        begin_again(&mut plan.status, phase, reason, now);
+        plan.status.message = Some(if preempted {
+            "others took its place; it waits for a new one".to_owned()
+        } else {
+            format!("{name} was taken away or lost by its node; all Pods are made again")
+        });
+        if !preempted {
+            wait(&mut plan.status, now, spec.backoff_seconds.min(LONGEST_BACK_OFF));
+        }
+        plan.status.preemptions += i32::from(preempted);
+    } else if !going.is_empty() {
+        plan.status.replaced.extend(going.iter().map(|(pod, _)| pod.uid().to_owned()));
+        if preempted {
+            plan.status.preemptions += 1;
+        } else {
+            wait(&mut plan.status, now, spec.backoff_seconds.min(LONGEST_BACK_OFF));
+        }
+    }
+}
+
+/// Whether a Pod is gone without a trace that a started attempt had, of a task that starts together.
+fn vanished(view: &View<'_>, seen: &[Seen<'_>], status: &AIJobStatus) -> bool {
+    if status.attempt_start_time.is_none() {
+        return false;
+    }
+    missing(view, seen).iter().any(|place| {
+        let known = status.tasks.iter().find(|task| task.name == place.task.name);
+        policy(view.spec(), place.task) != RestartPolicy::Task
+            && known.is_some_and(|task| place.index < task.replicas)
+    })
+}
+
+enum Timeout {
+    /// It is time to give notice or to stop.
+    Now(StopStatus),
+    /// It will be.
+    Later(SignedDuration),
+}
+
+fn out_of_time(view: &View<'_>, status: &AIJobStatus) -> Option<Timeout> {
+    let spec = view.spec();
+    let started = status.attempt_start_time.as_ref().map(|time| time.0);
+    let longest = spec.max_run_seconds.map(SignedDuration::from_secs);
+    let run_end = started.zip(longest).and_then(|(started, longest)| started.saturating_add(longest).ok());
+    let deadline = spec.deadline.as_ref().map(|time| time.0);
+    let ends = [(run_end, reasons::MAX_RUN_TIME), (deadline, reasons::DEADLINE)];
+    let (end, reason) = ends.into_iter().filter_map(|(end, reason)| Some((end?, reason))).min()?;
+    let notice = SignedDuration::from_secs(spec.stop().notice_seconds);
+    let until = end.saturating_sub(notice).unwrap_or(end).duration_since(view.now);
+    if until.is_positive() {
+        return Some(Timeout::Later(until));
+    }
+    Some(Timeout::Now(StopStatus { reason: reason.to_owned(), at: Time(whole(end)) }))
+}

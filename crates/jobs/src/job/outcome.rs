@@ -1,0 +1,208 @@
+//! What people are told: phase, counts, times, nodes, cards, conditions.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use maar_api::v1alpha1::{AIJobSpec, AIJobStatus, CardUse, JobPhase, TaskStatus, condition_types, reasons};
+
+use super::{
+    observe::{Seen, State, is_current},
+    plan::{Plan, View},
+};
+use crate::status::{Say, bounded, set_condition, whole};
+
+/// The phase of a job that is being stopped, or is.
+pub(crate) fn stopping_phase(reason: &str, done: bool) -> JobPhase {
+    match (reason, done) {
+        (reasons::SUCCEEDED, false) => JobPhase::Completing,
+        (reasons::SUCCEEDED, true) => JobPhase::Completed,
+        (reasons::CANCELLED, false) => JobPhase::Aborting,
+        (reasons::CANCELLED, true) => JobPhase::Aborted,
+        (reasons::SUSPENDED, false) => JobPhase::Suspending,
+        (reasons::SUSPENDED, true) => JobPhase::Suspended,
+        (_, false) => JobPhase::Terminating,
+        (_, true) => JobPhase::Failed,
+    }
+}
+
+/// Nothing runs any more.
+pub(crate) fn ended(view: &View<'_>, plan: &mut Plan) {
+    let status = &mut plan.status;
+    status.stop = None;
+    if status.phase == JobPhase::Suspended {
+        status.attempt_start_time = None;
+    } else {
+        status.completion_time = Some(Time(whole(view.now)));
+        if let Some(ttl) = view.spec().ttl_seconds_after_finished {
+            plan.look_again(jiff::SignedDuration::from_secs(ttl));
+        }
+    }
+}
+
+/// Completes the status after the decisions.
+pub(crate) fn fill(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) {
+    let before = view.status();
+    let stopping = plan.status.stop.is_some()
+        || plan.status.phase.is_final()
+        || plan.status.phase == JobPhase::Suspended;
+    plan.status.tasks = counts(view.spec(), seen, &plan.status);
+    let running: i32 = plan.status.tasks.iter().map(|task| task.running).sum();
+    plan.status.ready = Some(format!("{running}/{}", view.spec().replicas()));
+    if !stopping {
+        going_on(view, seen, plan);
+    }
+    places(seen, &mut plan.status);
+    let status = &mut plan.status;
+    if status.message.is_none() {
+        let same = (status.phase, &status.reason) == (before.phase, &before.reason);
+        status.message = before.message.filter(|_| same).or_else(|| Some(sentence(view.spec(), status)));
+    }
+    status.message = status.message.as_deref().map(bounded);
+    if status.phase != before.phase || status.last_transition_time.is_none() {
+        status.last_transition_time = Some(Time(whole(view.now)));
+    }
+    conditions(status, view.job.metadata.generation, view.now);
+}
+
+fn counts(spec: &AIJobSpec, seen: &[Seen<'_>], status: &AIJobStatus) -> Vec<TaskStatus> {
+    let mut tasks: Vec<TaskStatus> = spec
+        .tasks
+        .iter()
+        .map(|task| TaskStatus { name: task.name.clone(), replicas: task.replicas, ..TaskStatus::default() })
+        .collect();
+    for pod in seen {
+        let Some(task) = pod.task.map(|at| &mut tasks[at]) else { continue };
+        let count = match pod.state {
+            _ if pod.going => &mut task.stopping,
+            State::Waiting => &mut task.pending,
+            State::Starting => &mut task.starting,
+            State::Running if !is_current(pod, status) => &mut task.stopping,
+            State::Running => &mut task.running,
+            State::Succeeded => &mut task.succeeded,
+            State::Failed => &mut task.failed,
+        };
+        *count += 1;
+    }
+    tasks
+}
+
+/// The phase of a job that shall have Pods.
+fn going_on(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) {
+    let spec = view.spec();
+    let current: Vec<&Seen<'_>> = seen.iter().filter(|pod| is_current(pod, &plan.status)).collect();
+    let complete = i32::try_from(current.len()).unwrap_or(i32::MAX) == spec.replicas();
+    let status = &mut plan.status;
+    let started = status.attempt_start_time.is_some();
+    if status.queued_time.is_none() {
+        status.queued_time = Some(Time(whole(view.now)));
+    }
+    if enough(spec, &current, State::Running) && (started || complete) {
+        let now = Time(whole(view.now));
+        status.phase = JobPhase::Running;
+        status.reason = Some(reasons::MINIMUM_RUNNING.to_owned());
+        status.start_time.get_or_insert_with(|| now.clone());
+        status.attempt_start_time.get_or_insert(now);
+        if !started && spec.max_run_seconds.is_some() {
+            // The end of the run is known from now on.
+            plan.look_again(jiff::SignedDuration::ZERO);
+        }
+        return;
+    }
+    let leaving = seen.iter().any(|pod| !is_current(pod, status));
+    if status.phase == JobPhase::Preempted {
+        return;
+    }
+    if leaving || status.retry_time.is_some() || (started && !complete) {
+        let reason = status.reason.take().filter(|_| status.phase == JobPhase::Restarting);
+        status.reason = Some(reason.unwrap_or_else(|| reasons::POD_FAILED.to_owned()));
+        status.phase = JobPhase::Restarting;
+        return;
+    }
+    if !complete && status.reason.as_deref() == Some(reasons::REFUSED) {
+        // Said by the last try to make them; this one may go better.
+        return;
+    }
+    status.phase = JobPhase::Pending;
+    let waiting = current.iter().any(|pod| pod.state == State::Waiting);
+    let reason = match (complete, waiting) {
+        (false, _) => reasons::CREATING,
+        (true, true) => reasons::WAITING_FOR_NODES,
+        (true, false) => reasons::STARTING,
+    };
+    status.reason = Some(reason.to_owned());
+}
+
+/// Whether every task has its minimum, and the job has its own, in `state` or ended well.
+fn enough(spec: &AIJobSpec, current: &[&Seen<'_>], state: State) -> bool {
+    let count = |at: usize| {
+        let here = current.iter().filter(|pod| pod.task == Some(at) && !pod.going);
+        here.filter(|pod| pod.state == state || pod.state == State::Succeeded).count()
+    };
+    let counts: Vec<i32> =
+        (0..spec.tasks.len()).map(|at| i32::try_from(count(at)).unwrap_or(i32::MAX)).collect();
+    let total: i32 = counts.iter().sum();
+    spec.tasks.iter().zip(&counts).all(|(task, count)| *count >= task.minimum()) && total >= spec.minimum()
+}
+
+/// Nodes and cards; those of the end are kept when the Pods are gone.
+fn places(seen: &[Seen<'_>], status: &mut AIJobStatus) {
+    let mut nodes: Vec<String> = seen.iter().filter_map(Seen::node).map(str::to_owned).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let cards: Vec<CardUse> = seen
+        .iter()
+        .filter_map(|pod| {
+            let (node, cards) = (pod.node()?.to_owned(), pod.cards()?.to_owned());
+            Some(CardUse { pod: pod.name().to_owned(), node, cards })
+        })
+        .collect();
+    if nodes.is_empty() && status.phase.is_final() {
+        return;
+    }
+    status.nodes = nodes;
+    status.cards = cards;
+}
+
+fn sentence(spec: &AIJobSpec, status: &AIJobStatus) -> String {
+    let total = spec.replicas();
+    let sum = |count: fn(&TaskStatus) -> i32| status.tasks.iter().map(count).sum::<i32>();
+    match status.phase {
+        JobPhase::Prequeue => "its Pods are not made yet".to_owned(),
+        JobPhase::Pending => match status.reason.as_deref() {
+            Some(reasons::WAITING_FOR_NODES) => {
+                format!("{} of {total} Pods wait for nodes", sum(|task| task.pending))
+            }
+            Some(reasons::STARTING) => format!("{} of {total} Pods are starting", sum(|task| task.starting)),
+            _ => "its Pods are being made".to_owned(),
+        },
+        JobPhase::Running => format!("{} of {total} Pods run", sum(|task| task.running)),
+        JobPhase::Restarting => "Pods are made again".to_owned(),
+        JobPhase::Completed => "all Pods that decide have ended well".to_owned(),
+        JobPhase::Aborting | JobPhase::Aborted => "it was cancelled".to_owned(),
+        JobPhase::Suspending | JobPhase::Suspended => "it is suspended; unset suspend to go on".to_owned(),
+        JobPhase::Preempted => "others took its place; it waits for a new one".to_owned(),
+        JobPhase::Scheduled => "it makes jobs by the clock".to_owned(),
+        JobPhase::Completing | JobPhase::Terminating | JobPhase::Failed => match status.reason.as_deref() {
+            Some(reasons::MAX_RUN_TIME) => "it ran longer than maxRunSeconds".to_owned(),
+            Some(reasons::DEADLINE) => "its deadline has passed".to_owned(),
+            _ => "Pods are being stopped".to_owned(),
+        },
+    }
+}
+
+fn conditions(status: &mut AIJobStatus, generation: Option<i64>, now: Timestamp) {
+    let (reason, message) =
+        (status.reason.clone().unwrap_or_default(), status.message.clone().unwrap_or_default());
+    let running = matches!(status.phase, JobPhase::Running | JobPhase::Completing);
+    let pending: i32 = status.tasks.iter().map(|task| task.pending).sum();
+    let placed = status.tasks.iter().any(|task| task.starting + task.running + task.succeeded > 0);
+    let all = &mut status.conditions;
+    let valid = Say { kind: condition_types::VALID, holds: true, reason: reasons::AS_ASKED, message: "" };
+    set_condition(all, generation, now, &valid);
+    for (kind, holds) in [
+        (condition_types::SCHEDULED, running || (placed && pending == 0)),
+        (condition_types::RUNNING, running),
+        (condition_types::FINISHED, status.phase.is_final()),
+    ] {
+        set_condition(all, generation, now, &Say { kind, holds, reason: &reason, message: &message });
+    }
+}

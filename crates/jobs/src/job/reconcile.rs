@@ -1,0 +1,360 @@
+//! The writes of a reconcile, in an order that bears being cut off anywhere.
+//!
+//! The status goes first, on top of the version that was looked at: it holds the decision, and whoever comes next acts
+//! on it. Then what Pods need, then Pods. Pods are created, not applied: an apply could reach a Pod of the same name that
+//! is on its way out.
+
+use std::sync::Arc;
+
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::BoxFuture, stream};
+use k8s_openapi::{
+    api::core::v1::{ConfigMap, Pod, Secret, Service},
+    apimachinery::pkg::apis::meta::v1::Time,
+};
+use kube::{
+    Api, ResourceExt as _,
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
+    core::ApiResource,
+};
+use maar_api::{
+    names,
+    v1alpha1::{AIJob, AIJobStatus, Backend, JobPhase, condition_types, reasons},
+};
+use maar_controller::{
+    Categorized as _, Category, Context, Error,
+    apply::Writer,
+    error::chain,
+    events::{News, Severity},
+    pool::Next,
+};
+use serde_json::json;
+
+use super::{Plan, View, plan, problems, volcano};
+use crate::{
+    error::JobError,
+    family::{self, FamilyPlan, FamilyView},
+    index::{Index, Key},
+    key::Entropy,
+    name, object,
+    status::{self, Say, bounded, set_condition, whole},
+};
+
+/// The field manager of this controller.
+pub(crate) const MANAGER: &str = "maar-jobs";
+const WRITER: Writer = Writer::new(MANAGER);
+/// Pods written at a time.
+const PARALLEL: usize = 16;
+/// Conditions that this controller looks after.
+const CONDITIONS: [&str; 5] = [
+    condition_types::VALID,
+    condition_types::BACKEND_READY,
+    condition_types::SCHEDULED,
+    condition_types::RUNNING,
+    condition_types::FINISHED,
+];
+
+/// One write of many that do not depend on each other.
+type Write<'a> = BoxFuture<'a, Result<(), Error>>;
+
+/// What a reconcile needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Jobs {
+    pub(crate) context: Context,
+    pub(crate) jobs: Index<AIJob>,
+    pub(crate) pods: Index<Pod>,
+    pub(crate) entropy: Entropy,
+}
+
+impl Jobs {
+    /// Brings one job nearer to what is asked for.
+    pub(crate) async fn reconcile(self: Arc<Self>, key: Key) -> Result<Next, JobError> {
+        let job = match self.jobs.get(&key) {
+            None => return Ok(Next::AwaitChange),
+            Some(Err(problem)) => return self.malformed(&key, &problem).await,
+            Some(Ok(job)) => job,
+        };
+        if job.metadata.deletion_timestamp.is_some() {
+            return Ok(Next::AwaitChange);
+        }
+        let over = job.status.as_ref().is_some_and(|status| status.phase.is_final());
+        let problems = problems(&job.spec);
+        if !over && !problems.is_empty() {
+            return self.invalid(&job, &problems.join("; ")).await;
+        }
+        if family::is_parent(&job.spec) {
+            return self.reconcile_family(&key, &job).await;
+        }
+        if job.spec.backend == Backend::Volcano {
+            return volcano::reconcile(&self, &job).await;
+        }
+        self.reconcile_pods(&key, &job).await
+    }
+
+    async fn reconcile_pods(&self, key: &Key, job: &AIJob) -> Result<Next, JobError> {
+        let now = self.context.environment.clock.now();
+        let pods = owned(job, self.pods.of(key).iter().map(|pod| (**pod).clone()).collect());
+        fresh_enough(key, job, &pods)?;
+        let mut next = plan(&View { job, pods: &pods, now });
+        if next.doubtful {
+            let pods = owned(job, self.read_pods(key).await?);
+            fresh_enough(key, job, &pods)?;
+            next = plan(&View { job, pods: &pods, now });
+        }
+        self.write_status(job, &next.status).await?;
+        match self.carry_out(key, job, &next).await {
+            Err(JobError::Cluster(error))
+                if matches!(error.category(), Category::Denied | Category::Invalid) =>
+            {
+                self.refused(job, &next.status, &error).await?;
+                // What refuses today (a quota, a policy) may allow tomorrow, and the job will not change by itself.
+                Err(JobError::Refused(error))
+            }
+            Err(error) => Err(error),
+            Ok(()) => Ok(next.again.map_or(Next::AwaitChange, Next::After)),
+        }
+    }
+
+    /// Reads the Pods from the server itself.
+    async fn read_pods(&self, key: &Key) -> Result<Vec<Pod>, Error> {
+        let params = ListParams::default().labels(&format!("{}={}", names::LABEL_JOB, key.name));
+        let list = self.pod_api(key).list(&params).await;
+        Ok(list.map_err(|source| Error::in_step(format!("list the Pods of job {key}"), source))?.items)
+    }
+
+    async fn carry_out(&self, key: &Key, job: &AIJob, plan: &Plan) -> Result<(), JobError> {
+        let pods = self.pod_api(key);
+        if plan.objects {
+            self.write_objects(key, job).await?;
+        }
+        let notice = plan.status.stop.as_ref().map(|stop| (stop.at.0.to_string(), stop.reason.clone()));
+        let mut writes: Vec<Write<'_>> = Vec::new();
+        for pod in &plan.notify {
+            writes.push(annotate(&pods, pod, notice.clone()).boxed());
+        }
+        for pod in &plan.calm {
+            writes.push(annotate(&pods, pod, None).boxed());
+        }
+        for pod in &plan.delete {
+            writes.push(WRITER.delete_any_version(&pods, pod, DeleteParams::default()).boxed());
+        }
+        for pod in &plan.create {
+            writes.push(create(&pods, pod).boxed());
+        }
+        stream::iter(writes).buffer_unordered(PARALLEL).try_collect::<()>().await?;
+        if plan.expired {
+            WRITER.delete(&self.job_api(key), job, DeleteParams::background()).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_objects(&self, key: &Key, job: &AIJob) -> Result<(), JobError> {
+        let client = &self.context.client;
+        let services: Api<Service> = Api::namespaced(client.clone(), &key.namespace);
+        WRITER.apply(&services, &object::service(job)).await?;
+        if let Some(files) = object::files(job) {
+            let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &key.namespace);
+            WRITER.apply(&maps, &files).await?;
+        }
+        if object::has_secret(job) {
+            let secrets: Api<Secret> = Api::namespaced(client.clone(), &key.namespace);
+            let secret =
+                object::secret(job, &self.entropy).ok_or_else(|| JobError::NoEntropy(key.to_string()))?;
+            WRITER.ensure(&secrets, &secret).await?;
+        }
+        Ok(())
+    }
+
+    async fn reconcile_family(&self, key: &Key, job: &AIJob) -> Result<Next, JobError> {
+        let children: Vec<AIJob> = self.jobs.of(key).iter().map(|child| (**child).clone()).collect();
+        let children: Vec<AIJob> = children.into_iter().filter(|child| is_owned(job, child)).collect();
+        let now = self.context.environment.clock.now();
+        let mut plan = family::plan(&FamilyView { job, children: &children, now });
+        let valid = Say { kind: condition_types::VALID, holds: true, reason: reasons::AS_ASKED, message: "" };
+        set_condition(&mut plan.status.conditions, job.metadata.generation, now, &valid);
+        self.carry_out_family(key, job, &plan).await?;
+        self.write_status(job, &plan.status).await?;
+        Ok(plan.again.map_or(Next::AwaitChange, Next::After))
+    }
+
+    async fn carry_out_family(&self, key: &Key, job: &AIJob, plan: &FamilyPlan) -> Result<(), JobError> {
+        let api = self.job_api(key);
+        for child in &plan.cancel {
+            change_spec(&api, child, json!({ "cancel": true })).await?;
+        }
+        for (child, suspend) in &plan.suspend {
+            change_spec(&api, child, json!({ "suspend": suspend })).await?;
+        }
+        for child in &plan.create {
+            WRITER.ensure(&api, child).await?;
+        }
+        for child in &plan.delete {
+            WRITER.delete_any_version(&api, child, DeleteParams::background()).await?;
+        }
+        if plan.expired {
+            WRITER.delete(&api, job, DeleteParams::background()).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the status if it says something new, and tells people of a new phase.
+    pub(crate) async fn write_status(&self, job: &AIJob, wanted: &AIJobStatus) -> Result<(), JobError> {
+        let before = job.status.clone().unwrap_or_default();
+        if job.status.as_ref() == Some(wanted) {
+            return Ok(());
+        }
+        let mut own = wanted.clone();
+        // The scheduler's.
+        own.queue = None;
+        own.conditions.retain(|condition| CONDITIONS.contains(&condition.type_.as_str()));
+        status::write(&self.job_api(&Key::of(job)), MANAGER, job, &own).await?;
+        if wanted.phase != before.phase {
+            self.tell(job, wanted);
+        }
+        Ok(())
+    }
+
+    fn tell(&self, job: &AIJob, status: &AIJobStatus) {
+        let bad = matches!(status.phase, JobPhase::Failed | JobPhase::Restarting | JobPhase::Preempted);
+        let severity = if bad { Severity::Warning } else { Severity::Normal };
+        let note = status.message.clone().unwrap_or_default();
+        let news = News { severity, reason: phase_name(status.phase), action: "Reconciling", note };
+        self.context.recorder.record(job, news);
+    }
+
+    async fn invalid(&self, job: &AIJob, problem: &str) -> Result<Next, JobError> {
+        let mut status = job.status.clone().unwrap_or_default();
+        let now = self.context.environment.clock.now();
+        status.observed_generation = job.metadata.generation;
+        status.reason = Some(reasons::INVALID.to_owned());
+        status.message = Some(bounded(problem));
+        status.last_transition_time.get_or_insert(Time(whole(now)));
+        let say =
+            Say { kind: condition_types::VALID, holds: false, reason: reasons::INVALID, message: problem };
+        set_condition(&mut status.conditions, job.metadata.generation, now, &say);
+        self.write_status(job, &status).await?;
+        Ok(Next::AwaitChange)
+    }
+
+    async fn refused(&self, job: &AIJob, wanted: &AIJobStatus, error: &Error) -> Result<(), JobError> {
+        let mut status = wanted.clone();
+        status.phase = JobPhase::Prequeue;
+        status.reason = Some(reasons::REFUSED.to_owned());
+        status.message = Some(bounded(&chain(error)));
+        let api = self.job_api(&Key::of(job));
+        let fresh = api.get(&job.name_any()).await;
+        let fresh = fresh.map_err(|source| Error::in_step(format!("read job {}", job.name_any()), source))?;
+        if fresh.status.as_ref().and_then(|status| status.message.as_ref()) != status.message.as_ref() {
+            self.write_status(&fresh, &status).await?;
+        }
+        Ok(())
+    }
+
+    /// Says so in the job that it cannot be read. Its type is not to be trusted, so it is handled as plain JSON.
+    async fn malformed(&self, key: &Key, problem: &str) -> Result<Next, JobError> {
+        let resource = ApiResource::erase::<AIJob>(&());
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.context.client.clone(), &key.namespace, &resource);
+        let failed = |source| Error::in_step(format!("tell that job {key} is malformed"), source);
+        let message = bounded(problem);
+        let Some(seen) = api.get_opt(&key.name).await.map_err(failed)? else { return Ok(Next::AwaitChange) };
+        if seen.data["status"]["message"] == message.as_str() {
+            return Ok(Next::AwaitChange);
+        }
+        let body = json!({
+            "apiVersion": names::API_VERSION, "kind": "AIJob", "metadata": { "name": key.name },
+            "status": {
+                "phase": JobPhase::Prequeue, "reason": reasons::MALFORMED, "message": message,
+                "conditions": [{
+                    "type": condition_types::VALID, "status": "False", "reason": reasons::MALFORMED,
+                    "message": message,
+                    "lastTransitionTime": whole(self.context.environment.clock.now()).to_string(),
+                }],
+            },
+        });
+        let params = PatchParams::apply(MANAGER).force();
+        api.patch_status(&key.name, &params, &Patch::Apply(&body)).await.map_err(failed)?;
+        Ok(Next::AwaitChange)
+    }
+
+    pub(crate) fn job_api(&self, key: &Key) -> Api<AIJob> {
+        Api::namespaced(self.context.client.clone(), &key.namespace)
+    }
+
+    fn pod_api(&self, key: &Key) -> Api<Pod> {
+        Api::namespaced(self.context.client.clone(), &key.namespace)
+    }
+}
+
+/// Pods that this very job owns: a namesake's may still be on their way out.
+fn owned(job: &AIJob, pods: Vec<Pod>) -> Vec<Pod> {
+    pods.into_iter().filter(|pod| is_owned(job, pod)).collect()
+}
+
+fn is_owned<K: kube::Resource<DynamicType = ()>>(job: &AIJob, object: &K) -> bool {
+    object.owner_references().iter().any(|owner| Some(&owner.uid) == job.metadata.uid.as_ref())
+}
+
+/// A view of the job from before its present attempt is no ground to act on.
+fn fresh_enough(key: &Key, job: &AIJob, pods: &[Pod]) -> Result<(), JobError> {
+    let attempt = job.status.as_ref().map_or(0, |status| status.attempt);
+    let label = |pod: &Pod| pod.labels().get(names::LABEL_ATTEMPT).and_then(|text| text.parse::<i32>().ok());
+    if pods.iter().any(|pod| label(pod).is_some_and(|of| of > attempt)) {
+        return Err(JobError::Stale(key.to_string()));
+    }
+    Ok(())
+}
+
+/// Creates a Pod unless there is one of its name; whose it is shows when the watch brings it.
+async fn create(pods: &Api<Pod>, pod: &Pod) -> Result<(), Error> {
+    let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
+    match pods.create(&params, pod).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+        Err(source) => Err(Error::in_step(format!("create Pod {}", pod.name_any()), source)),
+    }
+}
+
+/// Gives notice, or takes it back.
+async fn annotate(pods: &Api<Pod>, pod: &Pod, notice: Option<(String, String)>) -> Result<(), Error> {
+    let (at, reason) = notice.unzip();
+    let body = json!({ "metadata": {
+        "uid": pod.uid(),
+        "annotations": { names::ANNOTATION_STOP_AT: at, names::ANNOTATION_STOP_REASON: reason },
+    } });
+    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+    match pods.patch_metadata(&pod.name_any(), &params, &Patch::Merge(&body)).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        Err(source) => Err(Error::in_step(format!("give notice to Pod {}", pod.name_any()), source)),
+    }
+}
+
+async fn change_spec(api: &Api<AIJob>, child: &AIJob, spec: serde_json::Value) -> Result<(), Error> {
+    let body = json!({ "metadata": { "uid": child.uid() }, "spec": spec });
+    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+    match api.patch(name::of(child), &params, &Patch::Merge(&body)).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        Err(source) => Err(Error::in_step(format!("change job {}", name::of(child)), source)),
+    }
+}
+
+/// Reasons of events are constants.
+fn phase_name(phase: JobPhase) -> &'static str {
+    match phase {
+        JobPhase::Prequeue => "Prequeue",
+        JobPhase::Pending => "Pending",
+        JobPhase::Running => "Running",
+        JobPhase::Restarting => "Restarting",
+        JobPhase::Completing => "Completing",
+        JobPhase::Completed => "Completed",
+        JobPhase::Terminating => "Terminating",
+        JobPhase::Failed => "Failed",
+        JobPhase::Aborting => "Aborting",
+        JobPhase::Aborted => "Aborted",
+        JobPhase::Preempted => "Preempted",
+        JobPhase::Suspending => "Suspending",
+        JobPhase::Suspended => "Suspended",
+        JobPhase::Scheduled => "Scheduled",
+    }
+}

@@ -1,0 +1,354 @@
+//! Lives of jobs, without a cluster.
+
+use maar_api::{names, v1alpha1::JobType};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::fixture::{World, job};
+use super::{problems, volcano};
+
+fn ddp() -> World {
+    World::new(job(JobType::PyTorch).task("master", 1).task("worker", 2))
+}
+
+/// A job whose Pods run.
+fn running(mut world: World) -> World {
+    world.settle();
+    world.all_become("Running");
+    world.settle();
+    assert_eq!(world.stands().0, "Running");
+    world
+}
+
+#[test]
+fn a_job_goes_from_pending_to_running_to_completed() {
+    let mut world = ddp();
+    world.settle();
+    assert_eq!(world.names(), ["train-master-0", "train-worker-0", "train-worker-1"]);
+    assert_eq!(world.stands(), ("Pending".to_owned(), "WaitingForNodes".to_owned()));
+    world.become_("train-master-0", "Running");
+    world.settle();
+    assert_eq!(world.stands().0, "Pending", "the minimum is all three");
+    world.all_become("Running");
+    world.settle();
+    assert_eq!(world.stands().0, "Running");
+    let status = world.job.status.clone().unwrap();
+    assert_eq!((status.ready.as_deref(), status.nodes), (Some("3/3"), vec!["node-1".to_owned()]));
+    world.become_("train-master-0", "Succeeded");
+    let plan = world.step();
+    assert_eq!(world.stands(), ("Completing".to_owned(), "Succeeded".to_owned()));
+    assert_eq!(plan.delete.len(), 2, "workers are not needed any more");
+    world.sweep();
+    world.settle();
+    assert_eq!(world.stands(), ("Completed".to_owned(), "Succeeded".to_owned()));
+    assert_eq!(world.names(), ["train-master-0"], "its log stays");
+    assert!(world.job.status.unwrap().completion_time.is_some());
+}
+
+#[test]
+fn a_failure_begins_the_job_again_after_a_back_off_and_then_ends_it() {
+    let mut world =
+        World::new(job(JobType::PyTorch).task("worker", 2).set("/retries", 1).set("/backoffSeconds", 30));
+    world = running(world);
+    world.become_("train-worker-1", "Failed");
+    let plan = world.step();
+    assert_eq!(world.stands(), ("Restarting".to_owned(), "PodFailed".to_owned()));
+    assert_eq!(plan.delete.len(), 2, "both are made again");
+    let message = world.job.status.clone().unwrap().message.unwrap();
+    assert_eq!(message, "container main of Pod train-worker-1 ended with 3");
+    world.sweep();
+    world.settle();
+    assert!(world.names().is_empty(), "the wait is not over");
+    world.pass(31);
+    world.settle();
+    assert_eq!(world.names().len(), 2);
+    assert!(world.pods.iter().all(|pod| pod.metadata.labels.as_ref().unwrap()[names::LABEL_ATTEMPT] == "1"));
+    world.all_become("Running");
+    world.settle();
+    world.become_("train-worker-0", "Failed");
+    world.settle();
+    assert_eq!(world.stands(), ("Failed".to_owned(), "RetriesExhausted".to_owned()));
+    assert_eq!(world.names(), ["train-worker-0"], "what failed can be looked at");
+    assert_eq!(world.job.status.unwrap().retries, 1);
+}
+
+#[test]
+fn a_failure_is_counted_once_however_often_it_is_looked_at() {
+    let mut world =
+        World::new(job(JobType::Single).task("main", 3).set("/restartPolicy", "Task").set("/retries", 5));
+    world = running(world);
+    world.become_("train-main-1", "Failed");
+    for _ in 0..3 {
+        // The deletion is not carried out: somebody else's finalizer holds the Pod.
+        let status = world.plan().status;
+        world.job.status = Some(status);
+    }
+    assert_eq!(world.job.status.clone().unwrap().retries, 1);
+    world.settle();
+    world.pass(11);
+    world.settle();
+    assert_eq!(world.names(), ["train-main-0", "train-main-1", "train-main-2"]);
+    let untouched = world.pods.iter().filter(|pod| pod.status.is_some()).count();
+    assert_eq!(untouched, 2, "the others run on");
+}
+
+#[test]
+fn tasks_may_lose_pods_down_to_their_minimum() {
+    let mut world = running(World::new(
+        job(JobType::Single).task("main", 3).set("/restartPolicy", "Never").set("/tasks/0/min", 2),
+    ));
+    world.become_("train-main-0", "Failed");
+    world.settle();
+    assert_eq!(world.stands().0, "Running");
+    world.become_("train-main-1", "Succeeded");
+    world.become_("train-main-2", "Succeeded");
+    world.settle();
+    assert_eq!(world.stands().0, "Completed");
+    let mut world = running(World::new(job(JobType::Single).task("main", 3).set("/restartPolicy", "Never")));
+    world.become_("train-main-0", "Failed");
+    world.settle();
+    assert_eq!(world.stands().0, "Failed");
+}
+
+#[test]
+fn a_preempted_job_is_queued_again_and_loses_no_retry() {
+    let mut world = running(ddp());
+    for pod in &mut world.pods {
+        let all = pod.metadata.annotations.get_or_insert_default();
+        all.insert(names::ANNOTATION_STOP_REASON.to_owned(), "Preempted".to_owned());
+        pod.metadata.deletion_timestamp =
+            Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(world.now));
+    }
+    world.step();
+    assert_eq!(world.stands(), ("Preempted".to_owned(), "Preempted".to_owned()));
+    world.sweep();
+    world.settle();
+    assert_eq!((world.stands().0.as_str(), world.names().len()), ("Preempted", 3));
+    let status = world.job.status.clone().unwrap();
+    assert_eq!((status.preemptions, status.retries, status.attempt), (1, 0, 1));
+    world.all_become("Running");
+    world.settle();
+    assert_eq!(world.stands().0, "Running");
+}
+
+#[test]
+fn a_pod_that_vanishes_takes_its_gang_with_it_but_only_for_sure() {
+    let mut world = running(ddp());
+    world.pods.remove(1);
+    assert!(world.plan().doubtful, "it was not seen, which may be the fault of the view");
+    world.step();
+    assert_eq!(world.stands(), ("Restarting".to_owned(), "PodLost".to_owned()));
+    assert_eq!(world.job.status.clone().unwrap().retries, 0);
+    world.sweep();
+    world.pass(11);
+    world.settle();
+    assert_eq!(world.names().len(), 3);
+    assert!(!world.plan().doubtful);
+}
+
+#[test]
+fn more_replicas_are_not_lost_ones() {
+    let mut world = running(World::new(job(JobType::Single).task("main", 2).set("/restartPolicy", "Never")));
+    world.job.spec.tasks[0].replicas = 4;
+    world.settle();
+    assert_eq!(world.job.status.clone().unwrap().attempt, 0);
+    assert_eq!(world.names().len(), 4);
+    world.job.spec.tasks[0].replicas = 1;
+    world.settle();
+    assert_eq!(world.names(), ["train-main-0"]);
+    assert_eq!(world.stands().0, "Running");
+}
+
+#[test]
+fn suspending_gives_notice_and_resuming_begins_anew() {
+    let mut world = running(World::new(
+        job(JobType::PyTorch).task("worker", 2).set("/stop", json!({ "noticeSeconds": 60 })),
+    ));
+    world.job.spec.suspend = true;
+    let plan = world.step();
+    assert_eq!((plan.notify.len(), plan.delete.len()), (2, 0));
+    assert_eq!(world.stands(), ("Suspending".to_owned(), "Suspended".to_owned()));
+    world.pass(30);
+    assert!(world.step().delete.is_empty());
+    world.pass(31);
+    assert_eq!(world.step().delete.len(), 2);
+    world.sweep();
+    world.settle();
+    assert_eq!((world.stands().0.as_str(), world.names().len()), ("Suspended", 0));
+    world.pass(1000);
+    world.job.spec.suspend = false;
+    world.settle();
+    assert_eq!((world.stands().0.as_str(), world.names().len()), ("Pending", 2));
+    assert_eq!(world.job.status.unwrap().attempt, 1);
+}
+
+#[test]
+fn a_suspension_that_is_taken_back_in_time_takes_back_the_notice() {
+    let mut world = running(World::new(
+        job(JobType::PyTorch).task("worker", 2).set("/stop", json!({ "noticeSeconds": 60 })),
+    ));
+    world.job.spec.suspend = true;
+    world.step();
+    world.job.spec.suspend = false;
+    assert_eq!(world.step().calm.len(), 2);
+    world.settle();
+    assert_eq!((world.stands().0.as_str(), world.job.status.unwrap().attempt), ("Running", 0));
+}
+
+#[test]
+fn a_job_that_begins_suspended_makes_nothing_until_it_is_resumed() {
+    let mut world = World::new(job(JobType::PyTorch).task("worker", 2).set("/suspend", true));
+    world.settle();
+    assert_eq!((world.stands().0.as_str(), world.names().len()), ("Suspended", 0));
+    world.job.spec.suspend = false;
+    world.settle();
+    assert_eq!((world.stands().0.as_str(), world.names().len()), ("Pending", 2));
+}
+
+#[test]
+fn cancelling_ends_it_for_good() {
+    let mut world = running(ddp());
+    world.job.spec.cancel = true;
+    world.settle();
+    assert_eq!(world.stands(), ("Aborted".to_owned(), "Cancelled".to_owned()));
+    assert!(world.names().is_empty());
+    world.job.spec.suspend = true;
+    world.settle();
+    assert_eq!(world.stands().0, "Aborted");
+}
+
+#[test]
+fn time_runs_out_with_notice() {
+    let mut world = running(World::new(
+        job(JobType::Single)
+            .task("main", 1)
+            .set("/maxRunSeconds", 600)
+            .set("/stop", json!({ "noticeSeconds": 100 })),
+    ));
+    world.pass(499);
+    assert!(world.step().notify.is_empty());
+    world.pass(2);
+    assert_eq!(world.step().notify.len(), 1);
+    assert_eq!(world.step().notify.len(), 0, "once is enough");
+    world.pass(100);
+    world.settle();
+    assert_eq!(world.stands(), ("Failed".to_owned(), "MaxRunTimeExceeded".to_owned()));
+    let deadline = super::fixture::start().saturating_add(jiff::SignedDuration::from_secs(50)).unwrap();
+    let mut world = World::new(job(JobType::Single).task("main", 1).set("/deadline", deadline.to_string()));
+    world.settle();
+    world.pass(51);
+    world.settle();
+    assert_eq!(world.stands(), ("Failed".to_owned(), "DeadlineExceeded".to_owned()), "also if it never ran");
+}
+
+#[test]
+fn a_finished_job_goes_after_its_time() {
+    let mut world =
+        running(World::new(job(JobType::Single).task("main", 1).set("/ttlSecondsAfterFinished", 100)));
+    world.all_become("Succeeded");
+    world.settle();
+    assert!(!world.plan().expired);
+    world.pass(101);
+    assert!(world.plan().expired);
+}
+
+#[test]
+fn what_makes_no_sense_is_named() {
+    let wrong = job(JobType::Mpi)
+        .task("worker", 2)
+        .set("/minAvailable", 9)
+        .set("/successTasks", json!(["nobody"]))
+        .set("/schedule", json!({ "cron": "often" }))
+        .set("/array", json!({ "indices": "3-1" }))
+        .set("/tasks/0/template/spec/restartPolicy", "Always")
+        .build();
+    insta::assert_snapshot!(problems(&wrong.spec).join("\n"));
+    assert!(problems(&ddp().job.spec).is_empty());
+}
+
+#[test]
+fn a_job_for_volcano() {
+    let built = job(JobType::PyTorch)
+        .task("master", 1)
+        .task("worker", 2)
+        .set("/backend", "Volcano")
+        .set("/account", "vision");
+    insta::assert_yaml_snapshot!(volcano::manifest(&built.build()));
+}
+
+/// What may happen to a job.
+#[derive(Debug, Clone, Copy)]
+enum Happening {
+    Phase(usize, &'static str),
+    Evict(usize),
+    Vanish(usize),
+    Suspend(bool),
+    Pass(i64),
+    Sweep,
+    Step,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        (0..3_usize, prop_oneof![Just("Running"), Just("Succeeded"), Just("Failed")])
+            .prop_map(|(at, phase)| Happening::Phase(at, phase)),
+        (0..3_usize).prop_map(Happening::Evict),
+        (0..3_usize).prop_map(Happening::Vanish),
+        any::<bool>().prop_map(Happening::Suspend),
+        (0..100_i64).prop_map(Happening::Pass),
+        Just(Happening::Sweep),
+        Just(Happening::Step),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_a_job_keeps_its_promises(
+        policy in prop_oneof![Just("Never"), Just("Task"), Just("Job")],
+        story in proptest::collection::vec(happening(), 0..60),
+    ) {
+        let mut world = World::new(job(JobType::Single).task("main", 3).set("/restartPolicy", policy).set("/retries", 2));
+        let mut attempt = 0;
+        for one in story {
+            match one {
+                Happening::Phase(at, phase) => if let Some(pod) = world.pods.get(at) {
+                    let ended = pod.status.as_ref().and_then(|status| status.phase.as_deref())
+                        .is_some_and(|phase| phase == "Succeeded" || phase == "Failed");
+                    let name = pod.metadata.name.clone().unwrap();
+                    if !ended { world.become_(&name, phase); }
+                },
+                Happening::Evict(at) => if let Some(pod) = world.pods.get_mut(at) {
+                    pod.metadata.deletion_timestamp =
+                        Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(world.now));
+                },
+                Happening::Vanish(at) => if at < world.pods.len() { world.pods.remove(at); },
+                Happening::Suspend(suspend) => world.job.spec.suspend = suspend,
+                Happening::Pass(seconds) => world.pass(seconds),
+                Happening::Sweep => world.sweep(),
+                Happening::Step => { world.step(); }
+            }
+            let status = world.job.status.clone().unwrap_or_default();
+            prop_assert!(status.retries <= 2, "{status:?}");
+            prop_assert!(status.attempt >= attempt);
+            attempt = status.attempt;
+            let names = world.names();
+            let mut unique = names.clone();
+            unique.dedup();
+            prop_assert_eq!(&names, &unique, "one Pod per place");
+            let attempts: std::collections::BTreeSet<_> = world.pods.iter()
+                .filter(|pod| pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running"))
+                .filter(|pod| pod.metadata.deletion_timestamp.is_none())
+                .map(|pod| pod.metadata.labels.as_ref().unwrap()[names::LABEL_ATTEMPT].clone()).collect();
+            prop_assert!(attempts.len() <= 1 || policy == "Task", "two attempts run at once: {attempts:?}");
+        }
+        // Left alone it comes to rest, and looking again changes nothing.
+        world.job.spec.suspend = false;
+        world.settle();
+        world.pass(1000);
+        world.settle();
+        let plan = world.plan();
+        prop_assert_eq!(Some(plan.status), world.job.status.clone());
+        let over = world.job.status.as_ref().is_some_and(|status| status.phase.is_final());
+        prop_assert!(over || world.pods.len() == 3, "{:#?}", world.job.status);
+    }
+}

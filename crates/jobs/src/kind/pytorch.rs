@@ -1,0 +1,101 @@
+//! PyTorch, distributed data parallel.
+//!
+//! Plain: one process per Pod that reads `MASTER_ADDR`, `MASTER_PORT`, `RANK` and `WORLD_SIZE`. By torchrun: it reads
+//! the `PET_…` variables as its options; with `launch.elastic` Pods may come and go between two numbers and meet at the
+//! first one, which keeps the books (c10d).
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::EnvVar;
+use maar_api::v1alpha1::{AIJobSpec, ElasticSpec};
+
+use super::{Kind, Place, find, port, processes, variable};
+use crate::name;
+
+pub(crate) struct PyTorch;
+
+/// Ranks are given in this order; other tasks have none.
+const ORDER: [&str; 2] = ["master", "worker"];
+const PORT: i32 = 23456;
+
+/// Task of rank 0.
+fn first(spec: &AIJobSpec) -> &'static str {
+    if find(spec, "master").is_some() { "master" } else { "worker" }
+}
+
+fn pods(spec: &AIJobSpec) -> i32 {
+    ORDER.iter().filter_map(|name| find(spec, name)).map(|task| task.replicas).sum()
+}
+
+impl Kind for PyTorch {
+    fn problems(&self, spec: &AIJobSpec) -> Vec<String> {
+        let mut problems = Vec::new();
+        if pods(spec) == 0 {
+            problems.push("a PyTorch job has a task master, a task worker, or both".to_owned());
+        }
+        if find(spec, "master").is_some_and(|master| master.replicas != 1) {
+            problems.push("there is one master".to_owned());
+        }
+        if let Some(elastic) = elastic(spec)
+            && !(elastic.min_pods..=elastic.max_pods).contains(&pods(spec))
+        {
+            let ElasticSpec { min_pods, max_pods, .. } = elastic;
+            problems.push(format!("{} Pods are not between {min_pods} and {max_pods}", pods(spec)));
+        }
+        problems
+    }
+
+    fn deciding<'a>(&self, spec: &'a AIJobSpec) -> Vec<&'a str> {
+        find(spec, first(spec)).map(|task| task.name.as_str()).into_iter().collect()
+    }
+
+    fn environment(&self, place: &Place<'_>) -> Vec<EnvVar> {
+        let spec = place.spec();
+        let Some(rank) = place.rank(&ORDER) else { return Vec::new() };
+        let master = name::host(place.job_name(), first(spec), 0);
+        let port = port(spec, PORT).to_string();
+        let mut all = vec![
+            variable("MASTER_ADDR", &master),
+            variable("MASTER_PORT", &port),
+            variable("PET_NPROC_PER_NODE", processes(spec, place.task).to_string()),
+            variable("PYTHONUNBUFFERED", "1"),
+        ];
+        if let Some(elastic) = elastic(spec) {
+            all.extend([
+                variable("PET_NNODES", format!("{}:{}", elastic.min_pods, elastic.max_pods)),
+                variable("PET_MAX_RESTARTS", elastic.max_restarts.to_string()),
+                variable("PET_RDZV_BACKEND", "c10d"),
+                variable("PET_RDZV_ENDPOINT", format!("{master}:{port}")),
+                variable("PET_RDZV_ID", place.job_name()),
+            ]);
+        } else {
+            let world = pods(spec).to_string();
+            all.extend([
+                variable("RANK", rank.to_string()),
+                variable("WORLD_SIZE", &world),
+                variable("PET_NNODES", &world),
+                variable("PET_NODE_RANK", rank.to_string()),
+                variable("PET_MASTER_ADDR", &master),
+                variable("PET_MASTER_PORT", &port),
+            ]);
+        }
+        all
+    }
+
+    fn ports(&self, spec: &AIJobSpec) -> Vec<(&'static str, i32)> {
+        vec![("rendezvous", port(spec, PORT))]
+    }
+
+    fn volcano_plugins(&self, spec: &AIJobSpec) -> BTreeMap<&'static str, Vec<String>> {
+        let arguments = vec![
+            format!("--master={}", first(spec)),
+            "--worker=worker".to_owned(),
+            format!("--port={}", port(spec, PORT)),
+        ];
+        BTreeMap::from([("pytorch", arguments)])
+    }
+}
+
+fn elastic(spec: &AIJobSpec) -> Option<&ElasticSpec> {
+    spec.launch.as_ref()?.elastic.as_ref()
+}

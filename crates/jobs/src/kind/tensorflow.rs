@@ -1,0 +1,65 @@
+//! TensorFlow with parameter servers: every Pod learns of all others from `TF_CONFIG`.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::EnvVar;
+use maar_api::v1alpha1::AIJobSpec;
+use serde_json::json;
+
+use super::{Kind, Place, find, port, variable};
+use crate::name;
+
+pub(crate) struct TensorFlow;
+
+/// Tasks that are part of the cluster. An `evaluator` reads checkpoints and is not.
+const CLUSTER: [&str; 3] = ["chief", "worker", "ps"];
+const PORT: i32 = 2222;
+
+impl Kind for TensorFlow {
+    fn problems(&self, spec: &AIJobSpec) -> Vec<String> {
+        let mut problems = Vec::new();
+        if find(spec, "worker").is_none() && find(spec, "chief").is_none() {
+            problems.push("a TensorFlow job has a task worker or chief".to_owned());
+        }
+        if find(spec, "chief").is_some_and(|chief| chief.replicas != 1) {
+            problems.push("there is one chief".to_owned());
+        }
+        problems
+    }
+
+    fn deciding<'a>(&self, spec: &'a AIJobSpec) -> Vec<&'a str> {
+        ["chief", "worker"]
+            .iter()
+            .filter_map(|name| find(spec, name))
+            .map(|task| task.name.as_str())
+            .collect()
+    }
+
+    fn environment(&self, place: &Place<'_>) -> Vec<EnvVar> {
+        let (spec, job) = (place.spec(), place.job_name());
+        let port = port(spec, PORT);
+        let cluster: BTreeMap<&str, Vec<String>> = CLUSTER
+            .iter()
+            .filter_map(|name| find(spec, name))
+            .map(|task| {
+                let hosts =
+                    (0..task.replicas).map(|index| format!("{}:{port}", name::host(job, &task.name, index)));
+                (task.name.as_str(), hosts.collect())
+            })
+            .collect();
+        let config = json!({
+            "cluster": cluster,
+            "task": { "type": place.task.name, "index": place.index },
+            "environment": "cloud",
+        });
+        vec![variable("TF_CONFIG", config.to_string()), variable("PYTHONUNBUFFERED", "1")]
+    }
+
+    fn ports(&self, spec: &AIJobSpec) -> Vec<(&'static str, i32)> {
+        vec![("grpc", port(spec, PORT))]
+    }
+
+    fn volcano_plugins(&self, spec: &AIJobSpec) -> BTreeMap<&'static str, Vec<String>> {
+        BTreeMap::from([("tensorflow", vec![format!("--port={}", port(spec, PORT))])])
+    }
+}

@@ -1,0 +1,24 @@
+//! AIJobs and Workspaces: from what people ask for to Pods, and back to what they are told.
+//!
+//! Deciding is pure: [`job::plan`](mod@job) takes a job, its Pods and the time, and says what to write. Types of jobs are
+//! [`kind`]s; [`pod`] makes a Pod of a task. [`role`] puts the controllers together.
+#![warn(missing_docs)]
+
+mod card;
+mod cron;
+mod error;
+mod family;
+mod index;
+mod install;
+mod job;
+mod key;
+mod kind;
+mod name;
+mod object;
+mod pod;
+mod role;
+mod status;
+
+pub use install::{InstallError, install};
+pub use key::Entropy;
+pub use role::role;
