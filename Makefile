@@ -40,8 +40,8 @@ check: ## Formatting, lints, generated files
 	@echo "==> generated files"
 	$(CARGO) test --quiet --workspace --bin maar reference
 
-generate: ## Write the files that come from the code (docs/reference)
-	$(CARGO) run --quiet --bin maar -- reference docs/reference
+generate: ## Write the files that come from the code (docs/reference, deploy/crds)
+	$(CARGO) run --quiet --bin maar -- reference docs/reference --definitions deploy/crds
 
 fmt: ## Format the sources
 	$(CARGO) fmt --all

@@ -11,7 +11,10 @@ use ring::{
 
 /// Bytes that nobody can guess.
 #[derive(Clone)]
-pub struct Entropy(Arc<dyn Fn(&mut [u8]) -> bool + Send + Sync>);
+pub struct Entropy(Arc<Fill>);
+
+/// Fills bytes; false if it cannot.
+type Fill = dyn Fn(&mut [u8]) -> bool + Send + Sync;
 
 impl fmt::Debug for Entropy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -16,9 +16,16 @@ mod kind;
 mod name;
 mod object;
 mod pod;
+mod pod_kind;
+mod policy;
 mod role;
 mod status;
+mod volcano_queue;
+mod workspace;
 
 pub use install::{InstallError, install};
 pub use key::Entropy;
+pub use pod_kind::{PodKind, PodKinds};
+pub use policy::{CleanupRule, Verdict, Work, judge, policy_of};
 pub use role::role;
+pub use volcano_queue::{QueueError, accounts_from_queues};

@@ -22,7 +22,7 @@ use k8s_openapi::{
 use kube::{Resource as _, api::ObjectMeta};
 use maar_api::{
     names,
-    v1alpha1::{AIJob, PortSpec, StopSpec},
+    v1alpha1::{AIJob, Backend, JobType, PortSpec, StopSpec},
 };
 
 use crate::{
@@ -51,15 +51,17 @@ pub(crate) fn render(place: &Place<'_>, attempt: i32) -> Pod {
     spec.subdomain = Some(place.job_name().to_owned());
     spec.restart_policy.get_or_insert_with(|| "Never".to_owned());
     spec.enable_service_links.get_or_insert(false);
-    if job.spec.backend == maar_api::v1alpha1::Backend::Maar {
+    if job.spec.backend == Backend::Maar {
         spec.scheduler_name.get_or_insert_with(|| names::SCHEDULER_NAME.to_owned());
     }
     restrict(&mut spec, job.spec.nodes.as_ref(), job.spec.account());
-    give_command(kind, place, &mut spec);
-    give_environment(&mut spec, environment(kind, place, attempt));
+    // Volcano's plug-ins bring keys and lists of hosts of their own.
+    let others_keys = job.spec.backend == Backend::Volcano && kind.secrecy() == Secrecy::Keys;
+    let adding: &dyn Kind = if others_keys { kind::of(JobType::Single) } else { kind };
+    give_command(adding, place, &mut spec);
+    give_environment(&mut spec, &environment(adding, place, attempt));
     give_ports(kind, place, &mut spec);
-    let added = mounts(kind, job);
-    mount(&mut spec, &added);
+    mount(&mut spec, &mounts(adding, job));
     if let Some(cards) = &place.task.cards {
         give_cards(cards, &mut spec, &mut metadata);
     }
@@ -130,10 +132,10 @@ fn environment(kind: &dyn Kind, place: &Place<'_>, attempt: i32) -> Vec<EnvVar> 
 }
 
 /// Adds variables to all containers; those of the template win.
-pub(crate) fn give_environment(spec: &mut PodSpec, variables: Vec<EnvVar>) {
+pub(crate) fn give_environment(spec: &mut PodSpec, variables: &[EnvVar]) {
     for container in containers(spec) {
         let mine = container.env.get_or_insert_default();
-        for variable in &variables {
+        for variable in variables {
             if mine.iter().all(|one| one.name != variable.name) {
                 mine.push(variable.clone());
             }

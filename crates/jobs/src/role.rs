@@ -5,7 +5,10 @@ use std::sync::Arc;
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
-use maar_api::{names, v1alpha1::AIJob};
+use maar_api::{
+    names,
+    v1alpha1::{AIJob, Workspace},
+};
 use maar_controller::{
     Context, Role,
     backoff::Backoff,
@@ -17,6 +20,7 @@ use crate::{
     index::{Index, Key},
     job::Jobs,
     key::Entropy,
+    workspace::Workspaces,
 };
 
 /// Jobs worked on at the same time.
@@ -25,7 +29,10 @@ const WORKERS: usize = 16;
 /// The role. `entropy` makes the keys and words of jobs.
 pub fn role(entropy: &Entropy) -> Role {
     let entropy = entropy.clone();
-    Role::new("jobs").leader_task("jobs", move |context| jobs(context, entropy.clone()))
+    let others = entropy.clone();
+    Role::new("jobs")
+        .leader_task("jobs", move |context| jobs(context, entropy.clone()))
+        .leader_task("workspaces", move |context| workspaces(context, others.clone()))
 }
 
 fn watch<K>(context: &Context, name: &'static str, label: Option<&str>) -> Watch<K>
@@ -58,7 +65,8 @@ async fn jobs(context: Context, entropy: Entropy) -> Result<(), PoolError> {
         pods.take(event).into_iter().skip(1).for_each(|owner| queue.add(owner));
         std::future::ready(())
     });
-    let worker = Arc::new(Jobs { context: context.clone(), jobs: jobs.clone(), pods: pods.clone(), entropy });
+    let worker =
+        Arc::new(Jobs { context: context.clone(), index: jobs.clone(), pods: pods.clone(), entropy });
     let pool = pool(&context, "jobs");
     let work = async {
         // What is not known yet must not be taken for gone.
@@ -70,6 +78,41 @@ async fn jobs(context: Context, entropy: Entropy) -> Result<(), PoolError> {
     };
     tokio::select! {
         () = feed_jobs => Ok(()),
+        () = feed_pods => Ok(()),
+        ended = work => ended,
+    }
+}
+
+async fn workspaces(context: Context, entropy: Entropy) -> Result<(), PoolError> {
+    // No workspace belongs to another, so the label of its own index is one that none has.
+    let workspaces = Index::<Workspace>::new(names::LABEL_PARENT);
+    let pods = Index::<Pod>::new(names::LABEL_WORKSPACE);
+    let queue = WorkQueue::<Key>::new();
+    let feed_workspaces = watch::<Workspace>(&context, "workspaces", None).stream().for_each(|event| {
+        workspaces.take(event).into_iter().for_each(|key| queue.add(key));
+        std::future::ready(())
+    });
+    let selection = Some(names::LABEL_WORKSPACE);
+    let feed_pods = watch::<Pod>(&context, "workspace pods", selection).stream().for_each(|event| {
+        pods.take(event).into_iter().skip(1).for_each(|owner| queue.add(owner));
+        std::future::ready(())
+    });
+    let worker = Arc::new(Workspaces {
+        context: context.clone(),
+        index: workspaces.clone(),
+        pods: pods.clone(),
+        entropy,
+    });
+    let pool = pool(&context, "workspaces");
+    let work = async {
+        tokio::select! {
+            () = context.shutdown.cancelled() => return Ok(()),
+            () = async { tokio::join!(workspaces.ready(), pods.ready()); } => {}
+        }
+        pool.run(queue.clone(), context.shutdown.clone(), |key| Arc::clone(&worker).reconcile(key)).await
+    };
+    tokio::select! {
+        () = feed_workspaces => Ok(()),
         () = feed_pods => Ok(()),
         ended = work => ended,
     }

@@ -1,9 +1,19 @@
 //! The clap tree, one file per command.
 
+mod account;
+mod client;
+mod explain;
+mod failure;
+mod job;
+mod jobs;
+mod output;
 mod reference;
+mod top;
 mod up;
 
 use clap::{Parser, Subcommand};
+
+pub(crate) use failure::exit_code;
 
 /// The version with the commit it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("MAAR_COMMIT"), ")");
@@ -20,7 +30,17 @@ pub(crate) struct Cli {
 enum Command {
     /// Run everything in this process: an embedded cluster with simulated GPU nodes, ready for kubectl.
     Up(up::Arguments),
-    /// Write the reference pages of the documentation.
+    /// Submit, list, follow and stop jobs.
+    Job(job::Arguments),
+    /// List, show, make and import accounts.
+    Account(account::Arguments),
+    /// Say why something waits.
+    Explain(explain::Arguments),
+    /// Show who has what of the cluster.
+    Top(top::Arguments),
+    /// Run the role that turns jobs and workspaces into Pods.
+    Jobs(jobs::Arguments),
+    /// Write the files that come from the code: reference pages and definitions.
     #[command(hide = true)]
     Reference(reference::Arguments),
 }
@@ -29,6 +49,11 @@ enum Command {
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Up(arguments) => up::run(arguments).await,
+        Command::Job(arguments) => job::run(arguments).await,
+        Command::Account(arguments) => account::run(arguments).await,
+        Command::Explain(arguments) => explain::run(arguments).await,
+        Command::Top(arguments) => top::run(arguments).await,
+        Command::Jobs(arguments) => jobs::run(arguments).await,
         Command::Reference(arguments) => reference::run(&arguments),
     }
 }

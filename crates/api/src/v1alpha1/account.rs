@@ -49,7 +49,7 @@ pub struct AccountSpec {
     pub capability: ResourceList,
     /// How what nobody deserves is divided among the children of one parent.
     #[serde(default = "schema::one")]
-    #[schemars(range(min = 1, max = 100000))]
+    #[schemars(range(min = 1, max = 100_000))]
     pub weight: i32,
     /// Everyone is a member, and jobs that name no account are its own. The account `default` is always so.
     #[serde(default)]
@@ -150,7 +150,7 @@ pub struct IdleRule {
 #[serde(rename_all = "camelCase")]
 pub struct WaitingRule {
     /// Minutes.
-    #[schemars(range(min = 1, max = 525600))]
+    #[schemars(range(min = 1, max = 525_600))]
     pub minutes: i64,
     /// Minutes between the warning and the end.
     #[schemars(range(min = 0, max = 43200))]

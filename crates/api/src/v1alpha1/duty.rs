@@ -86,7 +86,7 @@ pub struct ScheduleSpec {
     pub concurrency: Concurrency,
     /// A time missed by more than this many seconds is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 31536000))]
+    #[schemars(range(min = 1, max = 31_536_000))]
     pub starting_deadline_seconds: Option<i64>,
     /// How many finished jobs are kept.
     #[serde(default = "three")]

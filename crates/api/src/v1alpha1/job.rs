@@ -60,14 +60,14 @@ pub struct AIJobSpec {
     pub service_level: ServiceLevel,
     /// Higher goes first within the account.
     #[serde(default)]
-    #[schemars(range(min = -1000000, max = 1000000))]
+    #[schemars(range(min = -1_000_000, max = 1_000_000))]
     pub priority: i32,
     /// The Pods.
     #[schemars(length(min = 1, max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub tasks: Vec<TaskSpec>,
     /// How many Pods must be able to start at once for any to start; the sum of the tasks' minimums if it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 100000))]
+    #[schemars(range(min = 1, max = 100_000))]
     pub min_available: Option<i32>,
     /// How the programs find each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,14 +88,14 @@ pub struct AIJobSpec {
     pub backoff_seconds: i64,
     /// The longest run in seconds, counted from the start of each attempt. The scheduler plans with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 315360000))]
+    #[schemars(range(min = 1, max = 315_360_000))]
     pub max_run_seconds: Option<i64>,
     /// The moment by which it must be over; it is stopped then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Time>,
     /// Seconds after its end at which the job is deleted; it is kept if it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 315360000))]
+    #[schemars(range(min = 0, max = 315_360_000))]
     pub ttl_seconds_after_finished: Option<i64>,
     /// Its Pods are taken away until this is unset.
     #[serde(default)]

@@ -99,7 +99,7 @@ pub struct WorkspaceSpec {
     pub protected_until: Option<Time>,
     /// It is suspended after it has run this many seconds at a stretch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 60, max = 315360000))]
+    #[schemars(range(min = 60, max = 315_360_000))]
     pub max_run_seconds: Option<i64>,
 }
 

@@ -25,13 +25,22 @@ pub(crate) enum Decision {
 }
 
 pub(crate) fn decide(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) -> Decision {
-    if let Some(stop) = standing(view, &mut plan.status) {
+    if let Some(stop) = ending(view, &plan.status) {
         return Decision::Stop(stop);
     }
+    let resting = plan.status.stop.is_some();
     let current: Vec<Seen<'_>> = seen.iter().filter(|pod| is_current(pod, &plan.status)).copied().collect();
-    if has_succeeded(view.spec(), &current) {
+    // What ends while it is being suspended ends because of that.
+    if !resting && has_succeeded(view.spec(), &current) {
         plan.status.message = Some("all Pods that decide have ended well".to_owned());
         return stop(reasons::SUCCEEDED, view.now);
+    }
+    if view.spec().suspend {
+        return Decision::Stop(noticed(view, &plan.status, reasons::SUSPENDED));
+    }
+    if is_suspended(&plan.status) {
+        resume(view.spec(), &mut plan.status, view.now);
+        return Decision::GoOn;
     }
     if let Some(message) = failed_for_good(view.spec(), &mut plan.status, &current, view.now) {
         plan.status.message = Some(message);
@@ -52,29 +61,22 @@ fn stop(reason: &str, at: Timestamp) -> Decision {
     Decision::Stop(StopStatus { reason: reason.to_owned(), at: Time(whole(at)) })
 }
 
-/// A stop that people ask for, or one that was decided before.
-fn standing(view: &View<'_>, status: &mut AIJobStatus) -> Option<StopStatus> {
-    let spec = view.spec();
+/// A stop for good that people ask for, or one that was decided before.
+fn ending(view: &View<'_>, status: &AIJobStatus) -> Option<StopStatus> {
     let decided = status.stop.clone().filter(|stop| stop.reason != reasons::SUSPENDED);
-    let notice = SignedDuration::from_secs(spec.stop().notice_seconds);
-    let noticed = |reason: &str| {
-        let at = status.stop.as_ref().filter(|stop| stop.reason == reason).map(|stop| stop.at.clone());
-        let at = at.unwrap_or_else(|| Time(whole(view.now.saturating_add(notice).unwrap_or(view.now))));
-        StopStatus { reason: reason.to_owned(), at }
-    };
-    if spec.cancel && decided.as_ref().is_none_or(|stop| stop.reason != reasons::SUCCEEDED) {
-        return Some(noticed(reasons::CANCELLED));
+    let succeeded = decided.as_ref().is_some_and(|stop| stop.reason == reasons::SUCCEEDED);
+    if view.spec().cancel && !succeeded {
+        return Some(noticed(view, status, reasons::CANCELLED));
     }
-    if let Some(stop) = decided {
-        return Some(stop);
-    }
-    if spec.suspend {
-        return Some(noticed(reasons::SUSPENDED));
-    }
-    if is_suspended(status) {
-        resume(spec, status, view.now);
-    }
-    None
+    decided
+}
+
+/// A stop after the notice that Pods are to have; one that stands already keeps its time.
+fn noticed(view: &View<'_>, status: &AIJobStatus, reason: &str) -> StopStatus {
+    let standing = status.stop.as_ref().filter(|stop| stop.reason == reason);
+    let notice = SignedDuration::from_secs(view.spec().stop().notice_seconds);
+    let at = standing.map_or_else(|| view.now.saturating_add(notice).unwrap_or(view.now), |stop| stop.at.0);
+    StopStatus { reason: reason.to_owned(), at: Time(whole(at)) }
 }
 
 /// Programs that have to start together start together again; others go on where they were.

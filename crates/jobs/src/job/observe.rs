@@ -1,5 +1,6 @@
 //! What the Pods of a job say.
 
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{ContainerState, Pod};
 use maar_api::{
     names,
@@ -95,17 +96,15 @@ impl Seen<'_> {
     /// Why it failed, in a few words.
     pub(crate) fn failure(&self) -> String {
         let status = self.pod.status.as_ref();
-        let ended = status
-            .and_then(|status| status.container_statuses.as_ref())
-            .into_iter()
-            .flatten()
-            .filter_map(|container| match &container.state {
-                Some(ContainerState { terminated: Some(ended), .. }) if ended.exit_code != 0 => {
-                    Some((container, ended))
-                }
-                _ => None,
-            })
-            .next();
+        let ended =
+            status.and_then(|status| status.container_statuses.as_ref()).into_iter().flatten().find_map(
+                |container| match &container.state {
+                    Some(ContainerState { terminated: Some(ended), .. }) if ended.exit_code != 0 => {
+                        Some((container, ended))
+                    }
+                    _ => None,
+                },
+            );
         if let Some((container, ended)) = ended {
             let reason = ended.reason.as_deref().filter(|reason| *reason != "Error");
             let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
@@ -157,6 +156,8 @@ fn seen<'a>(spec: &AIJobSpec, pod: &'a Pod) -> Seen<'a> {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("Pending");
     let state = match phase {
         "Running" => State::Running,
+        // A program that saves its work and ends well because it was told to end has not done its work.
+        "Succeeded" if told_to_end(pod) => State::Running,
         "Succeeded" => State::Succeeded,
         "Failed" => State::Failed,
         _ if placed => State::Starting,
@@ -164,6 +165,20 @@ fn seen<'a>(spec: &AIJobSpec, pod: &'a Pod) -> Seen<'a> {
     };
     let going = pod.metadata.deletion_timestamp.is_some();
     Seen { pod, task, index, attempt: number(names::LABEL_ATTEMPT).unwrap_or(0), state, going }
+}
+
+/// Whether the Pod was deleted before its containers had ended.
+fn told_to_end(pod: &Pod) -> bool {
+    let Some(deleted) = &pod.metadata.deletion_timestamp else { return false };
+    let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0);
+    let asked = deleted.0.saturating_sub(SignedDuration::from_secs(grace)).unwrap_or(deleted.0);
+    let containers =
+        pod.status.as_ref().and_then(|status| status.container_statuses.as_deref()).unwrap_or_default();
+    let ends: Option<Vec<Timestamp>> = containers
+        .iter()
+        .map(|one| Some(one.state.as_ref()?.terminated.as_ref()?.finished_at.as_ref()?.0))
+        .collect();
+    ends.is_none_or(|ends| ends.is_empty() || ends.iter().any(|end| *end >= asked))
 }
 
 /// Pods of this attempt, of tasks that exist, that are not being replaced.

@@ -114,7 +114,7 @@ fn going_on(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) {
         seen.iter().filter(|pod| is_current(pod, &plan.status) && pod.stop_at().is_some() && !pod.going);
     plan.calm = told.map(|pod| pod.pod.clone()).collect();
     let wait = plan.status.retry_time.as_ref().map(|time| time.0.duration_since(view.now));
-    if let Some(wait) = wait.filter(|wait| wait.is_positive()) {
+    if let Some(wait) = wait.filter(SignedDuration::is_positive) {
         plan.look_again(wait);
         return;
     }

@@ -60,7 +60,7 @@ type Write<'a> = BoxFuture<'a, Result<(), Error>>;
 #[derive(Debug, Clone)]
 pub(crate) struct Jobs {
     pub(crate) context: Context,
-    pub(crate) jobs: Index<AIJob>,
+    pub(crate) index: Index<AIJob>,
     pub(crate) pods: Index<Pod>,
     pub(crate) entropy: Entropy,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Jobs {
 impl Jobs {
     /// Brings one job nearer to what is asked for.
     pub(crate) async fn reconcile(self: Arc<Self>, key: Key) -> Result<Next, JobError> {
-        let job = match self.jobs.get(&key) {
+        let job = match self.index.get(&key) {
             None => return Ok(Next::AwaitChange),
             Some(Err(problem)) => return self.malformed(&key, &problem).await,
             Some(Ok(job)) => job,
@@ -155,8 +155,13 @@ impl Jobs {
             let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &key.namespace);
             WRITER.apply(&maps, &files).await?;
         }
+        self.write_secret(key, job).await
+    }
+
+    /// Makes the Secret once; it is never changed.
+    pub(crate) async fn write_secret(&self, key: &Key, job: &AIJob) -> Result<(), JobError> {
         if object::has_secret(job) {
-            let secrets: Api<Secret> = Api::namespaced(client.clone(), &key.namespace);
+            let secrets: Api<Secret> = Api::namespaced(self.context.client.clone(), &key.namespace);
             let secret =
                 object::secret(job, &self.entropy).ok_or_else(|| JobError::NoEntropy(key.to_string()))?;
             WRITER.ensure(&secrets, &secret).await?;
@@ -165,7 +170,7 @@ impl Jobs {
     }
 
     async fn reconcile_family(&self, key: &Key, job: &AIJob) -> Result<Next, JobError> {
-        let children: Vec<AIJob> = self.jobs.of(key).iter().map(|child| (**child).clone()).collect();
+        let children: Vec<AIJob> = self.index.of(key).iter().map(|child| (**child).clone()).collect();
         let children: Vec<AIJob> = children.into_iter().filter(|child| is_owned(job, child)).collect();
         let now = self.context.environment.clock.now();
         let mut plan = family::plan(&FamilyView { job, children: &children, now });

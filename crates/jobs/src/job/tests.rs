@@ -132,6 +132,40 @@ fn a_preempted_job_is_queued_again_and_loses_no_retry() {
 }
 
 #[test]
+fn saving_work_and_ending_well_on_eviction_is_not_success() {
+    let mut world = running(World::new(job(JobType::Single).task("main", 1)));
+    let deleted = |world: &mut World, status: serde_json::Value| {
+        let now = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(world.now);
+        world.pods[0].metadata.deletion_timestamp = Some(now);
+        world.pods[0].metadata.deletion_grace_period_seconds = Some(30);
+        world.pods[0].status = serde_json::from_value(status).unwrap();
+    };
+    let ended = |at: jiff::Timestamp| {
+        json!({ "phase": "Succeeded", "containerStatuses": [{ "name": "main", "image": "i", "imageID": "", "ready": false,
+            "restartCount": 0, "state": { "terminated": { "exitCode": 0, "finishedAt": at.to_string() } } }] })
+    };
+    world.pass(100);
+    let mut early = world.clone();
+    let now = world.now;
+    deleted(&mut world, ended(now));
+    world.step();
+    assert_eq!(world.stands(), ("Restarting".to_owned(), "PodLost".to_owned()));
+    let before = early.now.saturating_sub(jiff::SignedDuration::from_secs(60)).unwrap();
+    deleted(&mut early, ended(before));
+    early.step();
+    assert_eq!(early.stands().1, "Succeeded", "it had ended before it was deleted");
+}
+
+#[test]
+fn a_job_that_ended_well_is_not_suspended() {
+    let mut world = running(World::new(job(JobType::Single).task("main", 1)));
+    world.all_become("Succeeded");
+    world.job.spec.suspend = true;
+    world.settle();
+    assert_eq!(world.stands().0, "Completed");
+}
+
+#[test]
 fn a_pod_that_vanishes_takes_its_gang_with_it_but_only_for_sure() {
     let mut world = running(ddp());
     world.pods.remove(1);

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::reconcile::{Jobs, MANAGER};
 use crate::{
     error::JobError,
+    index::Key,
     kind::{self, Place},
     name,
     pod::{owner, render},
@@ -38,17 +39,19 @@ pub(crate) async fn reconcile(jobs: &Jobs, job: &AIJob) -> Result<Next, JobError
     let failed = |source| Error::in_step(format!("apply the Volcano Job of {}", name::of(job)), source);
     if job.spec.cancel {
         match api.delete(name::of(job), &kube::api::DeleteParams::background()).await {
-            Err(kube::Error::Api(status)) if !status.is_not_found() => {
+            Err(kube::Error::Api(status)) if status.code != 404 => {
                 return Err(JobError::Cluster(failed(kube::Error::Api(status))));
             }
             _ => {}
         }
         return finish(jobs, job, cancelled(before, now)).await;
     }
+    jobs.write_secret(&Key::of(job), job).await?;
     let params = PatchParams::apply(MANAGER).force();
     match api.patch(name::of(job), &params, &Patch::Apply(&manifest(job))).await {
-        Ok(found) => finish(jobs, job, mirror(job, before, &found.data, now)).await,
-        Err(kube::Error::Api(status)) if status.is_not_found() => {
+        Ok(found) => finish(jobs, job, mirror(job, &before, &found.data, now)).await,
+        // A server that does not know the group answers in plain text, so there is no reason to look at.
+        Err(kube::Error::Api(status)) if status.code == 404 => {
             finish(jobs, job, missing(job, before, now)).await
         }
         Err(source) => Err(JobError::Cluster(failed(source))),
@@ -158,7 +161,7 @@ fn missing(job: &AIJob, mut status: AIJobStatus, now: Timestamp) -> AIJobStatus 
 }
 
 /// The status of an AIJob from its Volcano Job.
-pub(crate) fn mirror(job: &AIJob, before: AIJobStatus, found: &Value, now: Timestamp) -> AIJobStatus {
+pub(crate) fn mirror(job: &AIJob, before: &AIJobStatus, found: &Value, now: Timestamp) -> AIJobStatus {
     let mut status = before.clone();
     let state = &found["status"]["state"];
     let word = state["phase"].as_str().unwrap_or("Pending");

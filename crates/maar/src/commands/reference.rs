@@ -1,10 +1,12 @@
-//! `maar reference`: the pages of docs/reference, made from the code so that there is no second list to keep.
+//! `maar reference`: the pages of docs/reference and the definitions in deploy/crds, made from the code so that there is
+//! no second list to keep.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::CommandFactory as _;
+use kube::ResourceExt as _;
 use maar_controller::metrics::Metrics;
 
 /// How wide help texts are in the pages.
@@ -15,9 +17,17 @@ const WIDTH: usize = 110;
 pub(crate) struct Arguments {
     /// Folder the pages are written to
     folder: PathBuf,
+    /// Folder the definitions of Maar's kinds are written to
+    #[arg(long, value_name = "FOLDER")]
+    definitions: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if let Some(folder) = &arguments.definitions {
+        for (name, text) in definitions()? {
+            write(folder, &name, &text)?;
+        }
+    }
     write(&arguments.folder, "cli.md", &commands())?;
     write(&arguments.folder, "metrics.md", &metrics())
 }
@@ -26,6 +36,18 @@ fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("making the folder {}", folder.display()))?;
     let file = folder.join(name);
     std::fs::write(&file, text).with_context(|| format!("writing {}", file.display()))
+}
+
+/// File name and text of each definition.
+fn definitions() -> anyhow::Result<Vec<(String, String)>> {
+    maar_api::v1alpha1::definitions()
+        .iter()
+        .map(|definition| {
+            let text = serde_saphyr::to_string(definition).context("writing a definition as YAML")?;
+            let head = "# Made by `make generate` from crates/api/src/v1alpha1; do not edit.\n";
+            Ok((format!("{}.yaml", definition.name_any()), format!("{head}{text}")))
+        })
+        .collect()
 }
 
 fn commands() -> String {
@@ -73,6 +95,15 @@ mod tests {
         for (name, made) in [("cli.md", commands()), ("metrics.md", metrics())] {
             let kept = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
             assert!(kept == made, "docs/reference/{name} is not what the code says: run make generate");
+        }
+    }
+
+    #[test]
+    fn the_definitions_in_the_repository_are_what_the_code_says() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/crds");
+        for (name, made) in definitions().unwrap() {
+            let kept = std::fs::read_to_string(folder.join(&name)).unwrap_or_default();
+            assert!(kept == made, "deploy/crds/{name} is not what the code says: run make generate");
         }
     }
 

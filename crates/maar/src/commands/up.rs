@@ -1,6 +1,7 @@
 //! `maar up`: a whole cluster in this process.
 
 mod page;
+mod roles;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -92,11 +93,14 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     let client = cluster.client();
     let local = local_options(arguments, &listener);
     let nodes = start_nodes(&client, profile, node_options(), Some(local), &kubelets, stop).await?;
+    let roles = roles::start(&client, stop).await?;
     let page = page::serve(client, arguments.page_port(), stop.clone()).await?;
     // Last, so that a start that fails leaves no kubeconfig of a cluster that is not there.
     write_private(&arguments.write_kubeconfig, &cluster.kubeconfig(&listener)?)?;
     announce(&listener, page, &arguments.write_kubeconfig, arguments.data_dir.as_deref(), &nodes);
     wait_for_end(stop).await;
+    // Roles report panics of their own tasks; there is nothing to add.
+    let _ = roles.await;
     nodes.stopped().await;
     listener.stop().await;
     cluster.stop().await;
@@ -235,6 +239,7 @@ fn announce(listener: &Listener, page: SocketAddr, kubeconfig: &Path, data: Opti
     say("Try:");
     say(&format!("  kubectl --kubeconfig {file} get nodes,pods -A"));
     say(&format!("  kubectl --kubeconfig {file} create deployment hello --image=busybox --replicas=3"));
+    say("  maar job submit --image busybox --gpus 1 -- sleep 60");
     say("");
     say("Ctrl-C stops everything.");
 }

@@ -1,0 +1,123 @@
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::Time};
+use maar_api::v1alpha1::{Workspace, WorkspacePhase, WorkspaceState};
+use serde_json::json;
+
+use super::{
+    plan::{Plan, View, plan},
+    render,
+};
+
+const START: Timestamp = Timestamp::constant(1_767_225_600, 0);
+
+struct World {
+    workspace: Workspace,
+    pod: Option<Pod>,
+    now: Timestamp,
+}
+
+fn workspace() -> Workspace {
+    serde_json::from_value(json!({
+        "metadata": { "name": "desk", "namespace": "lab", "uid": "u", "generation": 1 },
+        "spec": {
+            "type": "Jupyter", "image": "example.com/jupyter:1", "user": "ada", "account": "vision",
+            "resources": { "cpu": "4", "memory": "16Gi" },
+            "cards": { "resource": "nvidia.com/gpu", "memory": "8Gi" },
+            "volumes": [{ "name": "home", "path": "/home/ada", "size": "10Gi" }],
+            "ports": [{ "name": "board", "port": 6006 }],
+            "maxRunSeconds": 3600,
+        },
+    }))
+    .unwrap()
+}
+
+impl World {
+    fn new() -> Self {
+        Self { workspace: workspace(), pod: None, now: START }
+    }
+
+    fn step(&mut self) -> Plan {
+        let plan = plan(&View { workspace: &self.workspace, pod: self.pod.as_ref(), now: self.now });
+        self.workspace.status = Some(plan.status.clone());
+        if plan.create.is_some() {
+            self.pod.clone_from(&plan.create);
+        }
+        if let Some(pod) = self.pod.as_mut().filter(|_| plan.delete) {
+            pod.metadata.deletion_timestamp = Some(Time(self.now));
+        }
+        plan
+    }
+
+    fn become_(&mut self, phase: &str) {
+        let pod = self.pod.as_mut().unwrap();
+        pod.spec.as_mut().unwrap().node_name = Some("n".to_owned());
+        pod.status = serde_json::from_value(json!({ "phase": phase })).unwrap();
+    }
+
+    fn pass(&mut self, seconds: i64) {
+        self.now = self.now.saturating_add(SignedDuration::from_secs(seconds)).unwrap();
+    }
+
+    fn phase(&self) -> WorkspacePhase {
+        self.workspace.status.as_ref().unwrap().phase
+    }
+}
+
+#[test]
+fn a_workspace_is_a_pod_with_volumes_and_a_service() {
+    let desk = workspace();
+    insta::assert_yaml_snapshot!((render::pod(&desk, 0), render::claims(&desk), render::service(&desk)));
+}
+
+#[test]
+fn it_runs_is_suspended_and_comes_back() {
+    let mut world = World::new();
+    assert!(world.step().objects);
+    world.step();
+    assert_eq!(world.phase(), WorkspacePhase::Pending);
+    world.become_("Running");
+    world.step();
+    assert_eq!(world.phase(), WorkspacePhase::Running);
+    world.workspace.spec.state = WorkspaceState::Suspended;
+    assert!(world.step().delete);
+    assert_eq!(world.phase(), WorkspacePhase::Stopping);
+    world.pod = None;
+    world.step();
+    assert_eq!(world.phase(), WorkspacePhase::Suspended);
+    assert!(world.step().create.is_none());
+    world.workspace.spec.state = WorkspaceState::Running;
+    assert!(world.step().create.is_some());
+}
+
+#[test]
+fn a_lost_pod_is_made_again_and_counted_once() {
+    let mut world = World::new();
+    world.step();
+    world.become_("Failed");
+    for _ in 0..3 {
+        let plan = plan(&View { workspace: &world.workspace, pod: world.pod.as_ref(), now: world.now });
+        world.workspace.status = Some(plan.status.clone());
+        assert!(plan.delete);
+    }
+    assert_eq!(world.workspace.status.as_ref().unwrap().restarts, 1);
+    world.pod = None;
+    world.step();
+    assert_eq!(world.step().status.restarts, 1);
+}
+
+#[test]
+fn long_runs_end_unless_protected() {
+    let mut world = World::new();
+    world.step();
+    world.become_("Running");
+    world.step();
+    world.pass(3599);
+    assert!(!world.step().suspend);
+    world.pass(1);
+    assert!(world.step().suspend);
+    let later = world.now.saturating_add(SignedDuration::from_secs(60)).unwrap();
+    world.workspace.spec.protected_until = Some(Time(later));
+    assert!(!world.step().suspend);
+    world.pass(60);
+    assert!(world.step().suspend);
+}

@@ -1,0 +1,36 @@
+//! The roles of Maar that `maar up` runs in its own process.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use kube::Client;
+use maar_controller::{Environment, RoleConfig, process::Process};
+use maar_jobs::Entropy;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// How long work has to end after Ctrl-C.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Installs Maar's kinds and starts its roles. If one of them ends by itself, everything stops.
+pub(super) async fn start(client: &Client, stop: &CancellationToken) -> anyhow::Result<JoinHandle<()>> {
+    maar_jobs::install(client).await.context("installing the kinds of Maar")?;
+    // One process, so there is nobody to elect against.
+    let config = RoleConfig { identity: "maar-up".to_owned(), election: None, drain: DRAIN };
+    let process = Process {
+        client: client.clone(),
+        environment: Environment::real(),
+        metrics_address: None,
+        health_address: None,
+        log_level: None,
+        config,
+    };
+    let roles = vec![maar_jobs::role(&Entropy::system())];
+    let (work, end) = (stop.child_token(), stop.clone());
+    Ok(tokio::spawn(async move {
+        if let Err(error) = process.run(roles, work).await {
+            tracing::error!("a role ended: {:#}", anyhow::Error::from(error));
+        }
+        end.cancel();
+    }))
+}
