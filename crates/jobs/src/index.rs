@@ -35,6 +35,15 @@ impl Key {
     }
 }
 
+/// Whom an event concerns.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Touched {
+    /// The objects themselves.
+    pub(crate) objects: BTreeSet<Key>,
+    /// Those they belong to, or did. They may have the same names: a workspace and its Pod do.
+    pub(crate) owners: BTreeSet<Key>,
+}
+
 /// What the watch says of one object: the object, or why it cannot be read.
 type Entry<K> = Result<Arc<K>, String>;
 
@@ -73,48 +82,46 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
         let _ = self.ready.subscribe().wait_for(|ready| *ready).await;
     }
 
-    /// Takes an event in. Returns the objects it is about, and those they belong to.
-    pub(crate) fn take(&self, event: Event<Guarded<K>>) -> Vec<Key> {
+    /// Takes an event in and says whom it concerns.
+    pub(crate) fn take(&self, event: Event<Guarded<K>>) -> Touched {
         let mut inner = self.inner.lock();
+        let mut touched = Touched::default();
         match event {
-            Event::Init => {
-                inner.listed = Some(BTreeSet::new());
-                Vec::new()
-            }
-            Event::InitApply(object) | Event::Apply(object) => self.put(&mut inner, object),
+            Event::Init => inner.listed = Some(BTreeSet::new()),
+            Event::InitApply(object) | Event::Apply(object) => self.put(&mut inner, object, &mut touched),
             Event::Delete(object) => {
                 let key = Key { namespace: object.namespace().unwrap_or_default(), name: object.name_any() };
-                self.remove(&mut inner, &key)
+                self.remove(&mut inner, &key, &mut touched);
             }
             Event::InitDone => {
                 let listed = inner.listed.take().unwrap_or_default();
                 let gone: Vec<Key> =
                     inner.objects.keys().filter(|key| !listed.contains(key)).cloned().collect();
-                let touched = gone.iter().flat_map(|key| self.remove(&mut inner, key)).collect();
+                for key in &gone {
+                    self.remove(&mut inner, key, &mut touched);
+                }
                 self.ready.send_replace(true);
-                touched
             }
         }
-    }
-
-    fn put(&self, inner: &mut Inner<K>, object: Guarded<K>) -> Vec<Key> {
-        let key = Key { namespace: object.namespace().unwrap_or_default(), name: object.name_any() };
-        let owner = object.labels().get(self.label).map(|name| key.beside(name));
-        let mut touched = self.remove(inner, &key);
-        if let Some(listed) = &mut inner.listed {
-            listed.insert(key.clone());
-        }
-        if let Some(owner) = &owner {
-            inner.groups.entry(owner.clone()).or_default().insert(key.clone());
-            touched.push(owner.clone());
-        }
-        inner.objects.insert(key, object.0.map(Arc::new).map_err(|invalid| invalid.to_string()));
-        touched.dedup();
         touched
     }
 
-    fn remove(&self, inner: &mut Inner<K>, key: &Key) -> Vec<Key> {
-        let mut touched = vec![key.clone()];
+    fn put(&self, inner: &mut Inner<K>, object: Guarded<K>, touched: &mut Touched) {
+        let key = Key { namespace: object.namespace().unwrap_or_default(), name: object.name_any() };
+        let owner = object.labels().get(self.label).map(|name| key.beside(name));
+        self.remove(inner, &key, touched);
+        if let Some(listed) = &mut inner.listed {
+            listed.insert(key.clone());
+        }
+        if let Some(owner) = owner {
+            inner.groups.entry(owner.clone()).or_default().insert(key.clone());
+            touched.owners.insert(owner);
+        }
+        inner.objects.insert(key, object.0.map(Arc::new).map_err(|invalid| invalid.to_string()));
+    }
+
+    fn remove(&self, inner: &mut Inner<K>, key: &Key, touched: &mut Touched) {
+        touched.objects.insert(key.clone());
         if let Some(Ok(old)) = inner.objects.remove(key)
             && let Some(owner) = old.labels().get(self.label).map(|name| key.beside(name))
         {
@@ -124,9 +131,8 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
                     inner.groups.remove(&owner);
                 }
             }
-            touched.push(owner);
+            touched.owners.insert(owner);
         }
-        touched
     }
 
     /// One object.
@@ -160,6 +166,18 @@ mod tests {
         Key { namespace: "n".to_owned(), name: name.to_owned() }
     }
 
+    fn touched(objects: &[&str], owners: &[&str]) -> Touched {
+        let keys = |names: &[&str]| names.iter().map(|name| key(name)).collect();
+        Touched { objects: keys(objects), owners: keys(owners) }
+    }
+
+    #[test]
+    fn a_pod_with_the_name_of_its_owner_concerns_the_owner() {
+        let index = Index::<Pod>::new(LABEL);
+        assert_eq!(index.take(Event::Apply(pod("desk", "desk"))), touched(&["desk"], &["desk"]));
+        assert_eq!(index.take(Event::Apply(pod("desk", "desk"))), touched(&["desk"], &["desk"]));
+    }
+
     fn names(index: &Index<Pod>, job: &str) -> Vec<String> {
         index.of(&key(job)).iter().map(|pod| pod.name_any()).collect()
     }
@@ -172,16 +190,16 @@ mod tests {
         index.take(Event::InitApply(pod("b", "one")));
         index.take(Event::InitDone);
         assert_eq!(names(&index, "one"), ["a", "b"]);
-        assert_eq!(index.take(Event::Apply(pod("a", "two"))), [key("a"), key("one"), key("two")]);
+        assert_eq!(index.take(Event::Apply(pod("a", "two"))), touched(&["a"], &["one", "two"]));
         assert_eq!(
             (names(&index, "one"), names(&index, "two")),
             (vec!["b".to_owned()], vec!["a".to_owned()])
         );
         index.take(Event::Init);
         index.take(Event::InitApply(pod("b", "one")));
-        assert_eq!(index.take(Event::InitDone), [key("a"), key("two")]);
+        assert_eq!(index.take(Event::InitDone), touched(&["a"], &["two"]));
         assert!(names(&index, "two").is_empty());
-        assert_eq!(index.take(Event::Delete(pod("b", "one"))), [key("b"), key("one")]);
+        assert_eq!(index.take(Event::Delete(pod("b", "one"))), touched(&["b"], &["one"]));
     }
 
     #[test]

@@ -70,15 +70,14 @@ pub enum Verdict {
 
 /// The policy that holds for an account: its own, or that of the nearest account above it.
 pub fn policy_of<'a>(name: &str, accounts: &'a [Account]) -> Option<&'a CleanupSpec> {
-    let mut name = Some(name.to_owned());
+    let mut next = name.to_owned();
     // No path to the root is longer than there are accounts; a cycle would be.
     for _ in 0..accounts.len() {
-        let wanted = name?;
-        let account = accounts.iter().find(|one| one.metadata.name.as_ref() == Some(&wanted))?;
+        let account = accounts.iter().find(|one| one.metadata.name.as_ref() == Some(&next))?;
         if let Some(policy) = &account.spec.cleanup {
             return Some(policy);
         }
-        name.clone_from(&account.spec.parent);
+        next = account.spec.parent.clone()?;
     }
     None
 }

@@ -35,7 +35,7 @@ pub fn role(entropy: &Entropy) -> Role {
         .leader_task("workspaces", move |context| workspaces(context, others.clone()))
 }
 
-fn watch<K>(context: &Context, name: &'static str, label: Option<&str>) -> Watch<K>
+fn watch<K>(context: &Context, name: &'static str, label: Option<&str>) -> Watch<Guarded<K>>
 where
     K: kube::Resource<DynamicType = ()>
         + Clone
@@ -58,11 +58,12 @@ async fn jobs(context: Context, entropy: Entropy) -> Result<(), PoolError> {
     let queue = WorkQueue::<Key>::new();
     let feed_jobs = watch::<AIJob>(&context, "aijobs", None).stream().for_each(|event| {
         // A child's change concerns its parent as well.
-        jobs.take(event).into_iter().for_each(|key| queue.add(key));
+        let touched = jobs.take(event);
+        touched.objects.into_iter().chain(touched.owners).for_each(|key| queue.add(key));
         std::future::ready(())
     });
     let feed_pods = watch::<Pod>(&context, "job pods", Some(names::LABEL_JOB)).stream().for_each(|event| {
-        pods.take(event).into_iter().skip(1).for_each(|owner| queue.add(owner));
+        pods.take(event).owners.into_iter().for_each(|owner| queue.add(owner));
         std::future::ready(())
     });
     let worker =
@@ -89,12 +90,12 @@ async fn workspaces(context: Context, entropy: Entropy) -> Result<(), PoolError>
     let pods = Index::<Pod>::new(names::LABEL_WORKSPACE);
     let queue = WorkQueue::<Key>::new();
     let feed_workspaces = watch::<Workspace>(&context, "workspaces", None).stream().for_each(|event| {
-        workspaces.take(event).into_iter().for_each(|key| queue.add(key));
+        workspaces.take(event).objects.into_iter().for_each(|key| queue.add(key));
         std::future::ready(())
     });
     let selection = Some(names::LABEL_WORKSPACE);
     let feed_pods = watch::<Pod>(&context, "workspace pods", selection).stream().for_each(|event| {
-        pods.take(event).into_iter().skip(1).for_each(|owner| queue.add(owner));
+        pods.take(event).owners.into_iter().for_each(|owner| queue.add(owner));
         std::future::ready(())
     });
     let worker = Arc::new(Workspaces {

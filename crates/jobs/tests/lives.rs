@@ -1,6 +1,6 @@
 //! The role `jobs` on the embedded cluster, with simulated nodes and paused time: whole lives of jobs and workspaces,
 //! and the same end after a crash at every single write.
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

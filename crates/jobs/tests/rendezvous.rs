@@ -1,7 +1,7 @@
 //! Programs that really meet: small Python programs on the local node, which find each other by nothing but what their
 //! type of job gives them. All Pods of the local node share the machine's address and it has no DNS, so a program dials
 //! loopback and then makes sure that it reached the host it was told: each says its host name first.
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use std::{net::Ipv4Addr, path::Path, sync::Arc, time::Duration};
 

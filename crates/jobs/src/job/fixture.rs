@@ -95,10 +95,13 @@ impl World {
             let stop = plan.status.stop.as_ref().unwrap();
             let all = pod.metadata.annotations.get_or_insert_default();
             all.insert(names::ANNOTATION_STOP_AT.to_owned(), stop.at.0.to_string());
+            all.insert(names::ANNOTATION_STOP_REASON.to_owned(), stop.reason.clone());
         }
         for calm in &plan.calm {
             let pod = self.pods.iter_mut().find(|pod| pod.metadata.uid == calm.metadata.uid).unwrap();
-            pod.metadata.annotations.get_or_insert_default().remove(names::ANNOTATION_STOP_AT);
+            let all = pod.metadata.annotations.get_or_insert_default();
+            all.remove(names::ANNOTATION_STOP_AT);
+            all.remove(names::ANNOTATION_STOP_REASON);
         }
         plan
     }

@@ -72,6 +72,11 @@ impl Seen<'_> {
         self.annotation(names::ANNOTATION_STOP_AT)
     }
 
+    /// Why it has been given notice.
+    pub(crate) fn stop_reason(&self) -> Option<&str> {
+        self.annotation(names::ANNOTATION_STOP_REASON)
+    }
+
     /// How it was lost, if nobody here asked for its end.
     pub(crate) fn loss(&self) -> Option<Loss> {
         if self.state == State::Succeeded {
@@ -82,8 +87,8 @@ impl Seen<'_> {
             .and_then(|status| status.conditions.as_ref())
             .and_then(|all| all.iter().find(|one| one.type_ == "DisruptionTarget" && one.status == "True"));
         let disrupted = target.and_then(|target| target.reason.as_deref());
-        let preempted = self.annotation(names::ANNOTATION_STOP_REASON) == Some(reasons::PREEMPTED)
-            || disrupted == Some("PreemptionByScheduler");
+        let preempted =
+            self.stop_reason() == Some(reasons::PREEMPTED) || disrupted == Some("PreemptionByScheduler");
         let by_node = self.state == State::Failed
             && status.and_then(|status| status.reason.as_deref()).is_some_and(is_by_node);
         match (self.going || self.state == State::Failed, preempted) {

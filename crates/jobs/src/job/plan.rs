@@ -110,8 +110,10 @@ fn going_on(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) {
     plan.status.stop = None;
     let leaving: Vec<&Seen<'_>> = seen.iter().filter(|pod| !is_current(pod, &plan.status)).collect();
     plan.delete = leaving.iter().filter(|pod| !pod.going).map(|pod| pod.pod.clone()).collect();
-    let told =
-        seen.iter().filter(|pod| is_current(pod, &plan.status) && pod.stop_at().is_some() && !pod.going);
+    // Only suspensions are taken back, and the scheduler's notices are not ours to take.
+    let told = seen.iter().filter(|pod| {
+        is_current(pod, &plan.status) && !pod.going && pod.stop_reason() == Some(reasons::SUSPENDED)
+    });
     plan.calm = told.map(|pod| pod.pod.clone()).collect();
     let wait = plan.status.retry_time.as_ref().map(|time| time.0.duration_since(view.now));
     if let Some(wait) = wait.filter(SignedDuration::is_positive) {

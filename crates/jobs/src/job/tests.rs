@@ -132,6 +132,19 @@ fn a_preempted_job_is_queued_again_and_loses_no_retry() {
 }
 
 #[test]
+fn a_notice_of_the_scheduler_is_left_alone() {
+    let mut world = running(ddp());
+    for pod in &mut world.pods {
+        let all = pod.metadata.annotations.get_or_insert_default();
+        all.insert(names::ANNOTATION_STOP_AT.to_owned(), "2026-01-01T01:00:00Z".to_owned());
+        all.insert(names::ANNOTATION_STOP_REASON.to_owned(), "Preempted".to_owned());
+    }
+    let plan = world.step();
+    assert!(plan.calm.is_empty() && plan.delete.is_empty());
+    assert_eq!(world.stands().0, "Running", "until it happens");
+}
+
+#[test]
 fn saving_work_and_ending_well_on_eviction_is_not_success() {
     let mut world = running(World::new(job(JobType::Single).task("main", 1)));
     let deleted = |world: &mut World, status: serde_json::Value| {

@@ -145,7 +145,8 @@ fn running(view: &View<'_>, plan: &mut Plan) {
         let message = "its Pod was taken away or ended; another is made";
         return plan.say(WorkspacePhase::Pending, reasons::POD_LOST, message);
     }
-    if annotation(pod, names::ANNOTATION_STOP_AT).is_some() {
+    // Notices of others, such as the scheduler, are not ours to take back.
+    if annotation(pod, names::ANNOTATION_STOP_REASON) == Some(reasons::SUSPENDED) {
         plan.notice = Notice::TakeBack;
     }
     let placed = pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());

@@ -1,0 +1,91 @@
+//! `maar job`, `maar account` and `maar top` as people run them: the binary against `maar up`, and its exit codes.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+/// Starts `maar up` in a folder and waits until it is up.
+async fn up(folder: &Path) -> Child {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_maar"))
+        .args(["up", "--port", "0", "--nodes", "2"])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        if line.starts_with("Ctrl-C") {
+            break;
+        }
+    }
+    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    child
+}
+
+async fn maar(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_maar")).args(words).current_dir(folder).output().await.unwrap()
+}
+
+/// Runs a command that succeeds, and returns what it said.
+async fn says(folder: &Path, words: &[&str]) -> String {
+    let output = maar(folder, words).await;
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+async fn json(folder: &Path, words: &[&str]) -> Value {
+    serde_json::from_str(&says(folder, words).await).unwrap()
+}
+
+async fn code(folder: &Path, words: &[&str]) -> Option<i32> {
+    maar(folder, words).await.status.code()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_submit_look_at_and_stop_jobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let unreachable = ["job", "list", "--kubeconfig", "nowhere"];
+    assert_ne!(code(here, &unreachable).await, Some(0));
+    let mut cluster = up(here).await;
+
+    let words = ["job", "submit", "--name", "train", "--image", "i", "--gpus", "1", "--account", "vision"];
+    let table = says(here, &[&words[..], &["--", "python", "train.py"]].concat()).await;
+    assert!(table.starts_with("NAME ") && table.contains("train"), "{table}");
+    says(here, &["job", "suspend", "train", "--wait"]).await;
+    let job = json(here, &["job", "get", "train", "-o", "json"]).await;
+    assert_eq!(job["status"]["phase"], "Suspended");
+    says(here, &["job", "resume", "train", "--wait"]).await;
+    let list = json(here, &["job", "list", "-A", "-o", "json"]).await;
+    assert_eq!(list["items"][0]["spec"]["account"], "vision");
+    assert!(says(here, &["job", "get", "train"]).await.contains("Account:    vision"));
+    assert!(says(here, &["explain", "job", "train"]).await.starts_with("job train is "));
+    says(here, &["job", "cancel", "train", "--wait"]).await;
+    assert!(says(here, &["job", "list", "-o", "yaml"]).await.contains("phase: Aborted"));
+
+    says(here, &["account", "create", "vision", "--deserved", "nvidia.com/gpu=8", "--member", "ada=admin"])
+        .await;
+    assert!(says(here, &["account", "list", "-o", "wide"]).await.contains("nvidia.com/gpu=8"));
+    assert!(says(here, &["account", "get", "vision"]).await.contains("ada"));
+    assert!(says(here, &["top"]).await.contains("NODE "));
+    assert!(says(here, &["top", "accounts"]).await.contains("vision"));
+
+    let rows: [(&[&str], i32); 6] = [
+        (&["job", "get", "nobody"], 3),
+        (&["job", "logs", "train"], 3),
+        (&["job", "submit"], 2),
+        (&["job", "submit", "--image", "i", "--env", "A"], 2),
+        (&["account", "create", "vision"], 4),
+        (&["account", "import-volcano"], 3),
+    ];
+    for (words, want) in rows {
+        assert_eq!(code(here, words).await, Some(want), "{words:?}");
+    }
+    cluster.kill().await.unwrap();
+    assert_eq!(code(here, &["job", "list"]).await, Some(5), "nobody is there any more");
+}
