@@ -66,7 +66,7 @@ impl PodKinds {
             return PodKind::UserJob;
         }
         let namespace = pod.namespace().unwrap_or_default();
-        let among = |all: &[String]| all.iter().any(|name| *name == namespace);
+        let among = |all: &[String]| all.contains(&namespace);
         if among(&self.system) || among(&self.jobs) { PodKind::System } else { PodKind::External }
     }
 }
