@@ -81,6 +81,8 @@ pub struct Core {
     free: Free,
     news: News,
     asked: u64,
+    /// How many more forecasts the present pass may make.
+    forecasts: usize,
     now: Millis,
 }
 
@@ -134,6 +136,7 @@ impl Core {
             free: Free::default(),
             news: News::default(),
             asked: 0,
+            forecasts: 0,
             now: 0,
         }
     }

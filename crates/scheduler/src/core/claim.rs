@@ -1,11 +1,11 @@
 //! Making room for a claimant by asking others to go.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{
     model::{Amounts, GroupId, NodeId, PodId},
     preempt::{Board, Plan, Room, Spot, choose},
-    queue::LaneId,
+    queue::{LaneId, Seat},
 };
 
 use super::{
@@ -17,6 +17,18 @@ use super::{
 
 /// How often a choice is made anew because somebody in it had no longer to give.
 const SECOND_CHOICES: usize = 8;
+
+/// Groups that may be asked to go, and by what right.
+type Prey = BTreeMap<GroupId, Reason>;
+
+/// Why no room was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    /// Not if all who may be asked went.
+    NoPlan,
+    /// There would have been room, but not for these: something else is in the way.
+    NoPlace,
+}
 
 /// Pods that have been thought away for a claimant, with why they go.
 type Going = Vec<(PodId, Leaving, Option<Reason>)>;
@@ -43,18 +55,27 @@ impl Core {
         if !self.config.preemption {
             return false;
         }
+        let mut hopeless: Option<Prey> = None;
         for right in [Reason::BestEffort, Reason::Reclaimed, Reason::Priority] {
             let mut most = if need.count() == 1 { self.config.batch.max(1) } else { 1 };
             loop {
                 let Some(wish) = self.wish(lane, id, need, most) else { return false };
                 most = wish.groups.len();
-                if self.grant(&wish, right, actions) {
-                    return true;
+                let prey = self.prey(&wish.claimant, right);
+                let nobody = prey.is_empty() && self.terminating.is_empty();
+                if !nobody && hopeless.as_ref() != Some(&prey) {
+                    match self.grant(&wish, &prey, actions) {
+                        Ok(()) => return true,
+                        Err(Failure::NoPlan) => hopeless = Some(prey),
+                        Err(Failure::NoPlace) => hopeless = None,
+                    }
                 }
                 if most == 1 {
                     break;
                 }
-                most /= 4;
+                // Fewer have a right to more: an account may be below its part with some of them, but not with all.
+                most = if right == Reason::Reclaimed { most / 4 } else { 1 };
+                most = most.max(1);
             }
         }
         false
@@ -88,32 +109,30 @@ impl Core {
     }
 
     /// Tries a right: thinks the victims away, places the claimants, and only then has anybody asked to go.
-    fn grant(&mut self, wish: &Wish, right: Reason, actions: &mut Vec<Action>) -> bool {
-        let prey = self.prey(&wish.claimant, right);
-        if prey.is_empty() && self.terminating.is_empty() {
-            return false;
-        }
+    fn grant(&mut self, wish: &Wish, prey: &Prey, actions: &mut Vec<Action>) -> Result<(), Failure> {
         let mut going: Going = Vec::new();
         let mut placed: Vec<PodId> = Vec::new();
         for (pods, least) in &wish.parts {
-            let done = self.make_room(wish, &prey, pods, *least, &mut going).and_then(|plan| {
-                let found = self.place_as_planned(wish.groups[0], pods, &plan);
-                placed.extend(&found);
-                (found.len() == usize::try_from(plan.placed()).unwrap_or(usize::MAX)).then_some(())
-            });
-            if done.is_none() {
-                self.unplace_all(&placed);
-                self.put_all_back(going);
-                return false;
+            let done = match self.make_room(wish, prey, pods, *least, &mut going) {
+                None => Err(Failure::NoPlan),
+                Some(plan) => {
+                    let found = self.place_as_planned(wish.groups[0], pods, &plan);
+                    placed.extend(&found);
+                    let all = found.len() == usize::try_from(plan.placed()).unwrap_or(usize::MAX);
+                    if all { Ok(()) } else { Err(Failure::NoPlace) }
+                }
+            };
+            if done.is_err() {
+                self.undo(&placed, going);
+                return done;
             }
         }
         if !self.leaves_guarantees(wish, &placed) {
-            self.unplace_all(&placed);
-            self.put_all_back(going);
-            return false;
+            self.undo(&placed, going);
+            return Err(Failure::NoPlace);
         }
         self.carry_out(wish, going, placed, actions);
-        true
+        Ok(())
     }
 
     /// Whether what is guaranteed to others is still kept free with the claimants placed and their victims gone.
@@ -135,7 +154,7 @@ impl Core {
     fn make_room(
         &mut self,
         wish: &Wish,
-        prey: &std::collections::BTreeMap<GroupId, Reason>,
+        prey: &Prey,
         pods: &[PodId],
         least: usize,
         going: &mut Going,
@@ -155,35 +174,41 @@ impl Core {
         for _ in 0..SECOND_CHOICES {
             board.units = candidates.iter().map(|candidate| candidate.unit.clone()).collect();
             let plan = choose(&board, least, most)?;
-            let wrong = self.wrongly_chosen(&wish.claimant, &candidates, &plan);
-            if wrong.is_empty() {
+            let exhausted = self.exhausted_by(&wish.claimant, &candidates, &plan);
+            if exhausted.is_empty() {
                 self.think_away(&candidates, &plan, going);
                 return Some(plan);
             }
-            let mut index = 0;
-            candidates.retain(|_| {
-                index += 1;
-                !wrong.contains(&(index - 1))
+            let mut number = 0;
+            candidates.retain(|candidate| {
+                number += 1;
+                let may_give = candidate.payer.and_then(|payer| exhausted.get(&payer.seat));
+                candidate.reason != Some(Reason::Reclaimed)
+                    || may_give.is_none_or(|may_give| may_give.contains(&(number - 1)))
             });
         }
         None
     }
 
-    /// Units of a plan whose accounts would have no more than their part by the time it is their turn to give.
-    fn wrongly_chosen(
+    /// Accounts of which a plan takes more than what is above their part, with the units that may be taken.
+    fn exhausted_by(
         &mut self,
         claimant: &Claimant,
         candidates: &[Candidate],
         plan: &Plan,
-    ) -> BTreeSet<usize> {
-        let mut wrong = BTreeSet::new();
+    ) -> BTreeMap<Seat, BTreeSet<usize>> {
+        let mut may_give: BTreeMap<Seat, BTreeSet<usize>> = BTreeMap::new();
+        let mut exhausted = BTreeSet::new();
         let mut given = Vec::new();
         for unit in &plan.units {
             let candidate = &candidates[*unit];
             let Some(payer) = candidate.payer else { continue };
-            if candidate.reason == Some(Reason::Reclaimed) && !self.may_reclaim(claimant, payer.seat) {
-                wrong.insert(*unit);
-                continue;
+            if candidate.reason == Some(Reason::Reclaimed) {
+                if !self.may_reclaim(claimant, payer.seat) {
+                    exhausted.insert(payer.seat);
+                    continue;
+                }
+                may_give.entry(payer.seat).or_default().insert(*unit);
             }
             for pod in &candidate.pods {
                 if let Some((payer, amounts)) = self.books.get(*pod) {
@@ -195,7 +220,7 @@ impl Core {
         for (payer, amounts) in given {
             self.tree.charge(payer, &amounts);
         }
-        wrong
+        exhausted.into_iter().map(|seat| (seat, may_give.remove(&seat).unwrap_or_default())).collect()
     }
 
     /// Takes the Pods of a plan out of the ledger for now. Of a gang that loses its minimum all Pods go.
@@ -231,7 +256,9 @@ impl Core {
         there < state.group.minimum + going || state.group.task_minimums.iter().any(short)
     }
 
-    fn put_all_back(&mut self, going: Going) {
+    /// Ends a trial: nobody has a place who had none, and everybody is where it was.
+    fn undo(&mut self, placed: &[PodId], going: Going) {
+        self.unplace_all(placed);
         for (_, leaving, _) in going.into_iter().rev() {
             self.ledger.put_back(leaving.lifted);
         }

@@ -25,9 +25,11 @@ impl Core {
     /// Holds nodes for a group that found no room, if it is its turn to have some held.
     pub(super) fn reserve(&mut self, id: GroupId, need: &Need) -> Blocked {
         let full = self.reservations.len() >= self.config.reservations;
-        if full || self.reservations.iter().any(|reservation| reservation.group == id) {
+        if full || self.forecasts == 0 || self.reservations.iter().any(|reservation| reservation.group == id)
+        {
             return Blocked::Room;
         }
+        self.forecasts -= 1;
         match self.forecast(id, need) {
             Forecast::Never => return Blocked::Never,
             // Where there seems to be room now, it is not room that is missing.

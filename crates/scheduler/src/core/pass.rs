@@ -27,6 +27,8 @@ impl Core {
     /// Decides what can be decided now. Binds and evictions are counted in the ledger as done.
     pub fn pass(&mut self, now: Millis, budget: Budget) -> Vec<Action> {
         self.now = now;
+        // A forecast looks at every Pod; those who are not among the first few can wait for theirs.
+        self.forecasts = self.config.reservations.saturating_mul(2);
         self.settle();
         let mut actions = self.finish_deferred();
         for level in [ServiceLevel::Guaranteed, ServiceLevel::BestEffort] {

@@ -176,6 +176,24 @@ fn accounts_below_their_part_reclaim_from_those_above() {
 }
 
 #[test]
+fn an_account_far_above_its_part_gives_only_what_is_above() {
+    let mut world = world().nodes(20, 8);
+    world.account("a", None, 150);
+    world.account("b", None, 10);
+    for number in 0..160 {
+        world.submit(&job(&format!("a{number}"), "a", 1, 1));
+    }
+    world.pass();
+    for number in 0..200 {
+        world.submit(&job(&format!("b{number}"), "b", 1, 1));
+    }
+    assert_eq!(evictions(&world.pass()).len(), 10);
+    world.evicted_go();
+    world.pass();
+    assert_eq!((world.used("a"), world.used("b")), (150, 10));
+}
+
+#[test]
 fn priority_counts_within_an_account_only() {
     let mut world = world().nodes(1, 8);
     world.account("a", None, 4);
