@@ -22,6 +22,9 @@ mod up;
 
 use clap::Parser as _;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> anyhow::Result<std::process::ExitCode> {
     rustls::crypto::ring::default_provider()
         .install_default()

@@ -21,7 +21,7 @@ pub(crate) use watch::{WatchEvent, WatchOptions, WatchStream};
 use crate::store::Entry;
 
 /// How often a write is tried anew when somebody else was quicker and the client did not insist on a revision.
-const ATTEMPTS: usize = 64;
+pub(crate) const ATTEMPTS: usize = 64;
 
 /// The result of a write.
 #[derive(Debug)]

@@ -6,6 +6,9 @@ use std::{io::Write as _, process::ExitCode};
 
 use clap::Parser as _;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = commands::Cli::parse();

@@ -64,6 +64,9 @@ struct State {
     ledger: Ledger,
     queue: Queue,
     turn: Turn,
+    /// Pods that were placed while nobody waited: what they take is read when it matters. Where another scheduler
+    /// does the work, that is never.
+    unread: BTreeMap<String, Arc<Entry>>,
     /// Why Pods of a kind do not fit anywhere, until something changes that may help.
     hopeless: HashMap<u64, String>,
 }
@@ -108,13 +111,14 @@ impl Scheduler {
         let state = &mut *state;
         if ended {
             state.queue.drop_pod(&key);
-            let freed = state.ledger.remove(&key);
+            let freed = state.unread.remove(&key).is_some() | state.ledger.remove(&key);
             return freed && state.stir(&self.base);
         }
         if !node.is_empty() {
             state.queue.drop_pod(&key);
             return state.note_placed(&key, entry, node) && state.stir(&self.base);
         }
+        state.unread.remove(&key);
         state.ledger.remove(&key);
         if entry.meta.deleting || Self::field(entry, self.fields.scheduler) != NAME {
             state.queue.drop_pod(&key);
@@ -181,6 +185,7 @@ impl Scheduler {
         };
         let mut state = self.state.lock();
         let state = &mut *state;
+        state.read_placed(self.fields.node);
         if let Some(known) = state.hopeless.get(&request.signature) {
             return Outcome::Stuck(known.clone());
         }
@@ -278,7 +283,7 @@ impl Scheduler {
 
 impl State {
     /// Takes note of a Pod on a node. Whether that freed something.
-    fn note_placed(&mut self, key: &str, entry: &Entry, node: &str) -> bool {
+    fn note_placed(&mut self, key: &str, entry: &Arc<Entry>, node: &str) -> bool {
         if let Some(placed) = self.ledger.placed.get_mut(key) {
             let same_labels =
                 placed.labels.len() == entry.meta.labels.len()
@@ -290,11 +295,26 @@ impl State {
                 return false;
             }
         }
-        let Some(pod) = entry.typed::<Pod>() else { return false };
         let moved = self.ledger.placed.contains_key(key);
+        if !moved && self.queue.is_empty() {
+            self.unread.insert(key.to_owned(), Arc::clone(entry));
+            return false;
+        }
+        self.place(key, entry, node);
+        moved
+    }
+
+    /// Takes note of the Pods that were placed while nobody waited.
+    fn read_placed(&mut self, node: usize) {
+        for (key, entry) in std::mem::take(&mut self.unread) {
+            self.place(&key, &entry, Scheduler::field(&entry, node));
+        }
+    }
+
+    fn place(&mut self, key: &str, entry: &Entry, node: &str) {
+        let Some(pod) = entry.typed::<Pod>() else { return };
         let request = Request::read(pod, &mut self.ledger.names);
         self.ledger.place(key, &request, node);
-        moved
     }
 
     /// Something changed that may help those that wait. Whether there are any.
@@ -328,6 +348,7 @@ impl Controller for Scheduler {
             "nodes" => state.ledger.forget_nodes(),
             "pods" => {
                 state.ledger.forget_pods();
+                state.unread.clear();
                 state.queue.clear();
             }
             "namespaces" => state.ledger.namespaces.clear(),

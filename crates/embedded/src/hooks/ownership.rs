@@ -22,10 +22,6 @@ impl Server {
         subresource: Option<Subresource>,
         options: &WriteOptions,
     ) {
-        // Placing a Pod is nobody's doing.
-        if subresource == Some(Subresource::Binding) {
-            return;
-        }
         let manager = options.field_manager.as_deref().unwrap_or(&caller.manager);
         apply::update(
             old,

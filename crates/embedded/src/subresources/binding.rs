@@ -10,8 +10,9 @@ use crate::request::WriteOptions;
 use crate::resource::{Resource, Subresource};
 use crate::server::{Call, Caller, Server, respond_value};
 use crate::status::ApiError;
-use crate::store::Key;
-use crate::verbs::{Changed, decode_body};
+use crate::store::{self, CommitError, Expect, Key};
+use crate::strategy;
+use crate::verbs::{ATTEMPTS, decode_body};
 
 /// Where a Pod goes.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -76,34 +77,52 @@ impl Server {
         let pods = self.resource("", "v1", "pods")?;
         check(binding, key)?;
         let binding = &self.admit_binding(caller, &pods, key, binding, options).await?;
-        let conflict = |why: String| ApiError::conflict_of_part(&pods, "binding", key.name(), why);
-        let change = |old: &Value| {
-            if binding.metadata.uid.as_deref().is_some_and(|uid| old["metadata"]["uid"] != uid) {
-                return Err(ApiError::conflict(
-                    &pods,
-                    key.name(),
-                    "Precondition failed: the Pod has another UID",
-                ));
+        // Not by `modify`: a bind changes so little of a Pod, and comes so often, that defaults, field owners and
+        // the rules of the spec need no second look.
+        for _ in 0..ATTEMPTS {
+            let current = self.store.get(key).ok_or_else(|| ApiError::not_found(&pods, key.name()))?;
+            let mut pod = current.value();
+            check_free(&pods, key, binding, &pod)?;
+            place(&mut pod, binding, &self.world.now_text());
+            check_metadata(&pods, key, &pod)?;
+            if options.dry_run {
+                return Ok(());
             }
-            if old["metadata"]["deletionTimestamp"].is_string() {
-                return Err(conflict(format!(
-                    "pod {} is being deleted, cannot be assigned to a host",
-                    key.name()
-                )));
+            let expect = Expect::Revision(current.revision);
+            let put = store::put(key.clone(), &pod, pods.fields_of(&pod), expect);
+            match self.commit(&pods, vec![put]) {
+                Ok(_) => return Ok(()),
+                Err(CommitError::Stale(_)) => {}
+                Err(error @ CommitError::Disk(_)) => return Err(ApiError::internal(error)),
             }
-            if let Some(node) = old["spec"]["nodeName"].as_str().filter(|node| !node.is_empty()) {
-                return Err(conflict(format!("pod {} is already assigned to node {node:?}", key.name())));
-            }
-            if old["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
-                return Err(conflict(format!("pod {} has non-empty .spec.schedulingGates", key.name())));
-            }
-            let mut object = old.clone();
-            place(&mut object, binding, &self.world.now_text());
-            Ok(Changed { object, warnings: Vec::new(), fields_settled: false })
-        };
-        self.modify(caller, &pods, key, Some(Subresource::Binding), &change, options).await?;
-        Ok(())
+        }
+        Err(ApiError::modified(&pods, key.name()))
     }
+}
+
+/// A Pod can be placed once, and only while it is to stay.
+fn check_free(pods: &Resource, key: &Key, binding: &Binding, pod: &Value) -> Result<(), ApiError> {
+    let name = key.name();
+    let conflict = |why: String| Err(ApiError::conflict_of_part(pods, "binding", name, why));
+    if binding.metadata.uid.as_deref().is_some_and(|uid| pod["metadata"]["uid"] != uid) {
+        return Err(ApiError::conflict(pods, name, "Precondition failed: the Pod has another UID"));
+    }
+    if pod["metadata"]["deletionTimestamp"].is_string() {
+        return conflict(format!("pod {name} is being deleted, cannot be assigned to a host"));
+    }
+    if let Some(node) = pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty()) {
+        return conflict(format!("pod {name} is already assigned to node {node:?}"));
+    }
+    if pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
+        return conflict(format!("pod {name} has non-empty .spec.schedulingGates"));
+    }
+    Ok(())
+}
+
+/// Labels and annotations of a binding become the Pod's.
+fn check_metadata(pods: &Resource, key: &Key, pod: &Value) -> Result<(), ApiError> {
+    let errors = strategy::metadata::validate(pod, pods.namespaced, pods.strategy().name_rule());
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid(pods, key.name(), &errors)) }
 }
 
 impl Server {

@@ -132,7 +132,7 @@ impl Server {
             self.prepare_change(attempt, &mut new, &old);
         }
         self.identity_on_update(caller, resource, key, subresource, &new, &old)?;
-        if !matches!(subresource, Some(Subresource::Status | Subresource::Binding)) {
+        if subresource != Some(Subresource::Status) {
             count_generation(resource, &mut new, &old);
         }
         Self::validate(resource, &new, Some(&old), subresource)?;
@@ -205,8 +205,7 @@ impl Server {
         new: &mut Value,
         old: &Value,
     ) {
-        // Placing a Pod is the one change that touches both: it also says that the Pod is scheduled.
-        if resource.has(Subresource::Status) && subresource != Some(Subresource::Binding) {
+        if resource.has(Subresource::Status) {
             copy_member(new, old, "status");
         }
         match subresource {

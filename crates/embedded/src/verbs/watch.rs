@@ -175,7 +175,8 @@ impl WatchStream {
             }
             tokio::select! {
                 biased;
-                () = self.changes.changed() => {}
+                // Whoever is about to write goes first: under load, watchers then send several events at a time.
+                () = self.changes.changed() => tokio::task::yield_now().await,
                 () = self.timer.as_mut() => self.on_timer(),
             }
         }

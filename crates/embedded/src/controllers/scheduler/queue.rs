@@ -44,6 +44,11 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
+    /// Whether nobody waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pods.is_empty()
+    }
+
     /// Adds a Pod or notes its change. A change that does not bear on where it fits does not hurry it.
     pub(crate) fn set(&mut self, key: &str, request: Request) {
         let known = self.remove(key);

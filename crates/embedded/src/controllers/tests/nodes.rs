@@ -132,6 +132,27 @@ async fn a_pod_that_fits_nowhere_says_why_and_starts_when_it_does() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_others_placed_while_nobody_waited_takes_its_room() {
+    let mut world = World::new(1).await;
+    let big = |name: &str, node: Option<&str>| {
+        let resources = json!({"requests": {"cpu": "6"}});
+        json!({"metadata": {"name": name}, "spec": {"nodeName": node, "containers": [
+            {"name": "main", "image": "busybox", "resources": resources}]}})
+    };
+    world.create::<Pod>(big("placed", Some("node-0"))).await;
+    world.pass(Duration::from_secs(5)).await;
+    world.create::<Pod>(big("waits", None)).await;
+    world.pass(Duration::from_secs(30)).await;
+    assert_eq!(world.get::<Pod>("waits").await.spec.unwrap().node_name, None);
+    world.api::<Pod>().delete("placed", &kube::api::DeleteParams::default()).await.unwrap();
+    world
+        .wait("the other has its place", async |world| {
+            world.get::<Pod>("waits").await.spec.unwrap().node_name.as_deref() == Some("node-0")
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_thousand_pods_are_placed_in_moments() {
     let mut world = World::new(0).await;
     for number in 0..20 {
