@@ -170,7 +170,7 @@ async fn an_evicted_job_is_queued_again() {
     world.reaches("long", JobPhase::Running).await;
     let victim = world.pods().get("long-main-1").await.unwrap();
     world.pods().delete("long-main-1", &DeleteParams::default()).await.unwrap();
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     let status = world.reaches("long", JobPhase::Running).await;
     assert_eq!((status.attempt, status.retries), (1, 0));
     assert_ne!(world.pods().get("long-main-1").await.unwrap().uid(), victim.uid());
@@ -297,7 +297,7 @@ async fn a_workspace_runs_is_suspended_and_keeps_its_volume() {
     assert!(secrets.get("desk-access").await.unwrap().data.unwrap().contains_key("token"));
     let patch = Patch::Merge(json!({ "spec": { "state": "Suspended" } }));
     api.patch("desk", &PatchParams::default(), &patch).await.unwrap();
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     assert_eq!(phase().await, WorkspacePhase::Suspended);
     assert!(world.pods().get_opt("desk").await.unwrap().is_none());
     assert!(claims.get_opt("desk-home").await.unwrap().is_some());

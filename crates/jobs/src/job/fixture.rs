@@ -140,7 +140,9 @@ impl World {
     /// Gives all Pods a phase.
     pub(crate) fn all_become(&mut self, phase: &str) {
         let names: Vec<String> = self.pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect();
-        names.iter().for_each(|name| self.become_(name, phase));
+        for name in &names {
+            self.become_(name, phase);
+        }
     }
 
     pub(crate) fn pass(&mut self, seconds: i64) {

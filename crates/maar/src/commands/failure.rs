@@ -11,7 +11,7 @@
 
 use std::process::ExitCode;
 
-use maar_controller::{Categorized as _, Category};
+use maar_controller::{Categorized, Category};
 
 /// A failure whose code is known where it happens.
 #[derive(Debug, thiserror::Error)]
@@ -50,8 +50,8 @@ fn number(error: &anyhow::Error) -> u8 {
         }
         let category = cause
             .downcast_ref::<kube::Error>()
-            .map(maar_controller::Categorized::category)
-            .or_else(|| cause.downcast_ref::<maar_controller::Error>().map(|error| error.category()));
+            .map(Categorized::category)
+            .or_else(|| cause.downcast_ref::<maar_controller::Error>().map(Categorized::category));
         match category {
             Some(Category::Missing) => return 3,
             Some(Category::Denied | Category::Invalid | Category::Conflict) => return 4,

@@ -1,5 +1,7 @@
 //! `maar job explain`, also `maar explain job`: why a job waits.
 
+use std::fmt::Write as _;
+
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, ResourceExt as _, api::ListParams};
@@ -48,9 +50,10 @@ fn refusal(pod: &Pod) -> Option<(String, String)> {
 
 fn words(job: &AIJob, waiting: &[(String, String)]) -> String {
     let status = job.status.clone().unwrap_or_default();
+    // Writing to a String cannot fail, here and below.
     let mut text = format!("job {} is {}", job.name_any(), status.phase);
     if let Some(message) = &status.message {
-        text.push_str(&format!(": {message}"));
+        let _ = write!(text, ": {message}");
     }
     text.push('\n');
     let waits = matches!(
@@ -63,10 +66,10 @@ fn words(job: &AIJob, waiting: &[(String, String)]) -> String {
         text.push_str("  the scheduler has not said anything about it yet\n");
     }
     for (pod, why) in waiting.iter().take(5) {
-        text.push_str(&format!("  Pod {pod}: {why}\n"));
+        let _ = writeln!(text, "  Pod {pod}: {why}");
     }
     if waiting.len() > 5 {
-        text.push_str(&format!("  and {} more Pods\n", waiting.len() - 5));
+        let _ = writeln!(text, "  and {} more Pods", waiting.len() - 5);
     }
     text
 }
@@ -74,19 +77,19 @@ fn words(job: &AIJob, waiting: &[(String, String)]) -> String {
 fn queue_words(queue: &QueueStatus) -> String {
     let mut text = String::new();
     if let Some(message) = &queue.message {
-        text.push_str(&format!("  {message}\n"));
+        let _ = writeln!(text, "  {message}");
     }
     if let Some(position) = queue.position {
-        text.push_str(&format!("  place in the queue of its account: {position}\n"));
+        let _ = writeln!(text, "  place in the queue of its account: {position}");
     }
     for one in &queue.filters {
-        text.push_str(&format!("  {} nodes refused by {}\n", one.nodes, one.filter));
+        let _ = writeln!(text, "  {} nodes refused by {}", one.nodes, one.filter);
     }
     if !queue.waits_for.is_empty() {
-        text.push_str(&format!("  has to end first: {}\n", queue.waits_for.join(", ")));
+        let _ = writeln!(text, "  has to end first: {}", queue.waits_for.join(", "));
     }
     if let Some(start) = &queue.estimated_start {
-        text.push_str(&format!("  may start at {}\n", start.0));
+        let _ = writeln!(text, "  may start at {}", start.0);
     }
     text
 }

@@ -1,5 +1,7 @@
 //! `maar job logs`.
 
+use std::fmt::Write as _;
+
 use anyhow::Context as _;
 use futures::{AsyncBufReadExt as _, StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::api::core::v1::Pod;
@@ -40,7 +42,8 @@ pub(super) async fn run(connection: &Connection, arguments: &Arguments) -> anyho
         (names::LABEL_INDEX, arguments.index.map(|index| index.to_string())),
     ] {
         if let Some(value) = value {
-            selector.push_str(&format!(",{label}={value}"));
+            // Writing to a String cannot fail.
+            let _ = write!(selector, ",{label}={value}");
         }
     }
     let api: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);

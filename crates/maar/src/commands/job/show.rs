@@ -1,5 +1,7 @@
 //! `maar job list` and `maar job get`.
 
+use std::fmt::Write as _;
+
 use anyhow::Context as _;
 use jiff::Timestamp;
 use kube::{Api, ResourceExt as _, api::ListParams};
@@ -151,14 +153,15 @@ pub(super) fn describe(job: &AIJob, now: Timestamp) -> String {
     if let Some(stop) = &status.stop {
         rows.push(("Stopping", Some(format!("{} at {}", stop.reason, stop.at.0))));
     }
+    // Writing to a String cannot fail, here and below.
     let mut text = String::new();
     for (title, value) in rows {
         if let Some(value) = value {
-            text.push_str(&format!("{:<12}{value}\n", format!("{title}:")));
+            let _ = writeln!(text, "{:<12}{value}", format!("{title}:"));
         }
     }
     for used in &status.cards {
-        text.push_str(&format!("{:<12}{} on {} of {}\n", "Cards:", used.cards, used.node, used.pod));
+        let _ = writeln!(text, "Cards:      {} on {} of {}", used.cards, used.node, used.pod);
     }
     if !status.tasks.is_empty() && status.phase != JobPhase::Scheduled {
         text.push('\n');

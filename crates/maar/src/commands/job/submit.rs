@@ -251,8 +251,12 @@ mod tests {
         arguments: Arguments,
     }
 
+    fn parsed(words: &[&str]) -> Arguments {
+        Command::try_parse_from(["submit"].iter().chain(words)).unwrap().arguments
+    }
+
     fn made(words: &[&str]) -> anyhow::Result<AIJob> {
-        make(&Command::try_parse_from(["submit"].iter().chain(words)).unwrap().arguments)
+        make(&parsed(words))
     }
 
     #[test]
