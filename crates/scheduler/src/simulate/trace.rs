@@ -62,6 +62,33 @@ impl Trace {
         self.nodes.iter().map(cards).sum()
     }
 
+    /// What Pods ask for over the time in which they come, as a part of all cards; none if nobody ends.
+    pub fn load(&self) -> Option<f64> {
+        let asked: i128 =
+            self.pods.iter().filter_map(|pod| Some(i128::from(pod.runs?) * i128::from(pod.cards()))).sum();
+        let span = self.pods.last()?.arrives - self.pods.first()?.arrives;
+        let offered = i128::from(self.card_capacity()) * i128::from(span);
+        #[expect(clippy::cast_precision_loss, reason = "a ratio")]
+        let load = asked as f64 / offered as f64;
+        (asked > 0 && offered > 0).then_some(load)
+    }
+
+    /// Lets Pods come faster or slower, so that they ask for a part of all cards (1.3 is 130 %). Says whether the trace
+    /// has what is needed for that: Pods that come over time and end.
+    pub fn set_load(&mut self, load: f64) -> bool {
+        let Some(now) = self.load().filter(|_| load > 0.0) else { return false };
+        for pod in &mut self.pods {
+            #[expect(
+                clippy::cast_precision_loss,
+                clippy::cast_possible_truncation,
+                reason = "times of a simulation"
+            )]
+            let arrives = (pod.arrives as f64 * now / load) as Millis;
+            pod.arrives = arrives;
+        }
+        true
+    }
+
     /// Each shape with how many Pods have it, in the order of first appearance.
     pub fn shapes(&self) -> Vec<(Arc<Shape>, f64)> {
         let mut numbers: HashMap<&Arc<Shape>, usize> = HashMap::new();

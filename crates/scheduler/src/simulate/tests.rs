@@ -1,0 +1,51 @@
+use super::{
+    chart,
+    outcome::Outcome,
+    run::{Options, run},
+    table::{self, File},
+};
+
+const NODES: &str = "sn,cpu_milli,memory_mib,gpu\nn1,16000,65536,2\n";
+
+fn simulated(pods: &str) -> Outcome {
+    let head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time,account,job";
+    let pods = format!("{head}\n{pods}");
+    let files = (File { name: "nodes.csv", text: NODES }, File { name: "pods.csv", text: &pods });
+    run(&table::read(files.0, files.1).unwrap(), &Options::default())
+}
+
+#[test]
+fn pods_wait_for_those_before_them() {
+    let outcome = simulated("a,1000,1024,2,1000,0,100,one,\nb,1000,1024,2,1000,50,150,two,\n");
+    assert_eq!(outcome.waiting.max.to_string(), "50", "the second starts when the first ends");
+    assert_eq!(format!("{} {}", outcome.seconds, outcome.allocation_percent), "200 100");
+    assert_eq!((outcome.pods, outcome.never_started, outcome.evictions), (2, 0, 0));
+    assert_eq!(outcome.accounts.len(), 2);
+    assert!((outcome.accounts[0].card_hours - 200.0 / 3600.0).abs() < 1e-9);
+}
+
+#[test]
+fn jobs_start_together_or_not_at_all() {
+    let outcome = simulated(
+        "a,1000,1024,1,1000,0,100,one,\nb,1000,1024,1,1000,0,100,two,gang\nc,1000,1024,1,1000,0,100,two,gang\n",
+    );
+    assert_eq!(outcome.never_started, 0);
+    let late = outcome.accounts.iter().map(|account| account.waiting.max).fold(0.0, f64::max);
+    assert_eq!(late.to_string(), "100", "one card is free at once, but the gang needs two");
+}
+
+#[test]
+fn what_never_fits_is_counted() {
+    let outcome = simulated("a,1000,1024,3,1000,0,100,one,\nb,1000,1024,1,1000,10,20,one,\n");
+    assert_eq!(outcome.never_started, 1);
+}
+
+#[test]
+fn the_chart_shows_the_curve() {
+    let outcome = simulated("a,1000,1024,2,1000,0,100,one,\nb,1000,1024,1,1000,50,150,two,\n");
+    let text = chart::text(&outcome, 20, 2);
+    let want = "100 % │██████████\n  0 % │████████████████████\n      └────────────────────\n       0            3.3 min\n";
+    assert_eq!(text, want);
+    let svg = chart::svg(&outcome);
+    assert!(svg.starts_with("<svg") && svg.contains("3.3 min"), "{svg}");
+}
