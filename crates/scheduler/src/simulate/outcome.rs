@@ -68,7 +68,7 @@ impl Life {
 pub struct Outcome {
     /// Cards there are.
     pub cards: f64,
-    /// From the first arrival to the last event, in seconds.
+    /// From the first arrival to the last arrival or start, in seconds; the rest is waiting for the longest to end.
     pub seconds: f64,
     /// Cards in use on average over that time, in percent.
     pub allocation_percent: f64,
@@ -150,6 +150,7 @@ fn percent(part: f64, whole: f64) -> f64 {
 impl Outcome {
     pub(super) fn of(trace: &Trace, lives: &[Life], samples: &[Sample], evictions: usize) -> Self {
         let capacity = float(i128::from(trace.card_capacity()));
+        let samples = &until_last_start(lives, samples);
         let (first, last) = (samples.first().map_or(0, |one| one.at), samples.last().map_or(0, |one| one.at));
         let used: i128 = samples
             .windows(2)
@@ -161,7 +162,11 @@ impl Outcome {
         Self {
             cards: capacity / 1000.0,
             seconds: length / 1000.0,
-            allocation_percent: percent(float(used), capacity * length),
+            allocation_percent: if length > 0.0 {
+                percent(float(used), capacity * length)
+            } else {
+                percent(float(i128::from(samples.last().map_or(0, |sample| sample.held))), capacity)
+            },
             peak_percent: percent(float(i128::from(peak)), capacity),
             pods: lives.len(),
             never_started: lives.iter().filter(|life| life.first_start.is_none()).count(),
@@ -172,6 +177,13 @@ impl Outcome {
             curve: curve(samples, capacity),
         }
     }
+}
+
+/// The moments up to the last arrival or start, with one at its very end.
+fn until_last_start(lives: &[Life], samples: &[Sample]) -> Vec<Sample> {
+    let times = lives.iter().map(|life| life.first_start.unwrap_or(life.arrives).max(life.arrives));
+    let end = times.max().unwrap_or(0);
+    samples.iter().copied().filter(|sample| sample.at <= end).collect()
 }
 
 impl Waiting {

@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap, HashMap},
+    collections::{BTreeSet, BinaryHeap, HashMap},
     sync::Arc,
 };
 
@@ -58,14 +58,14 @@ impl<'a> Simulation<'a> {
             core.upsert_node(node.clone());
         }
         let mut jobs: HashMap<Arc<str>, usize> = HashMap::new();
-        let mut accounts = BTreeMap::new();
+        let mut accounts = BTreeSet::new();
         for pod in &trace.pods {
-            accounts.insert(Arc::clone(&pod.account), ());
+            accounts.insert(Arc::clone(&pod.account));
             if let Some(job) = &pod.job {
                 *jobs.entry(Arc::clone(job)).or_default() += 1;
             }
         }
-        for name in accounts.keys() {
+        for name in &accounts {
             core.upsert_account(Account { name: name.to_string(), weight: 1, ..Account::default() });
         }
         Self {
@@ -115,7 +115,7 @@ impl<'a> Simulation<'a> {
                 break;
             }
             for action in actions {
-                self.act(action);
+                self.act(&action);
             }
         }
         self.samples.push(Sample { at: now, held: self.held, waiting: self.waiting });
@@ -163,11 +163,11 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    fn act(&mut self, action: Action) {
+    fn act(&mut self, action: &Action) {
         match action {
             Action::Bind { pod, .. } => {
-                let Some(number) = self.numbers.get(&pod).copied() else { return };
-                if let Some(state) = self.core.ledger().pod(pod) {
+                let Some(number) = self.numbers.get(pod).copied() else { return };
+                if let Some(state) = self.core.ledger().pod(*pod) {
                     // As a watch would tell it.
                     let seen = state.pod.clone();
                     self.core.upsert_pod(seen);
@@ -176,7 +176,7 @@ impl<'a> Simulation<'a> {
             }
             Action::Evict { pod, .. } => {
                 // Stopped at once: the grace of a live cluster is seconds, the steps of a trace are longer.
-                let Some(number) = self.numbers.get(&pod).copied() else { return };
+                let Some(number) = self.numbers.get(pod).copied() else { return };
                 self.evictions += 1;
                 self.stop(number);
                 self.waiting += 1;

@@ -18,7 +18,11 @@ fn simulated(pods: &str) -> Outcome {
 fn pods_wait_for_those_before_them() {
     let outcome = simulated("a,1000,1024,2,1000,0,100,one,\nb,1000,1024,2,1000,50,150,two,\n");
     assert_eq!(outcome.waiting.max.to_string(), "50", "the second starts when the first ends");
-    assert_eq!(format!("{} {}", outcome.seconds, outcome.allocation_percent), "200 100");
+    assert_eq!(
+        format!("{} {}", outcome.seconds, outcome.allocation_percent),
+        "100 100",
+        "until the last start"
+    );
     assert_eq!((outcome.pods, outcome.never_started, outcome.evictions), (2, 0, 0));
     assert_eq!(outcome.accounts.len(), 2);
     assert!((outcome.accounts[0].card_hours - 200.0 / 3600.0).abs() < 1e-9);
@@ -42,9 +46,11 @@ fn what_never_fits_is_counted() {
 
 #[test]
 fn the_chart_shows_the_curve() {
-    let outcome = simulated("a,1000,1024,2,1000,0,100,one,\nb,1000,1024,1,1000,50,150,two,\n");
+    let outcome = simulated(
+        "a,1000,1024,2,1000,0,100,one,\nb,1000,1024,1,1000,100,150,two,\nc,1000,1024,1,1000,200,300,two,\n",
+    );
     let text = chart::text(&outcome, 20, 2);
-    let want = "100 % │██████████\n  0 % │████████████████████\n      └────────────────────\n       0            3.3 min\n";
+    let want = "100 % │██████████\n  0 % │███████████████\n      └────────────────────\n       0            3.3 min\n";
     assert_eq!(text, want);
     let svg = chart::svg(&outcome);
     assert!(svg.starts_with("<svg") && svg.contains("3.3 min"), "{svg}");

@@ -82,7 +82,9 @@ pub(super) fn filled(filled: &Filled) -> String {
 }
 
 pub(super) fn in_time(outcome: &Outcome) -> String {
-    let mut page = chart::text(outcome, CHART.0, CHART.1);
+    // Where all come at once there is no curve.
+    let curve = outcome.seconds > 0.0;
+    let mut page = if curve { chart::text(outcome, CHART.0, CHART.1) } else { String::new() };
     let _ = writeln!(
         page,
         "\ncards       {:.0}, in use {:.1} % on average, {:.1} % at most",
