@@ -165,7 +165,6 @@ async fn a_container_with_several_shares_of_a_card_is_one_series() {
 }
 
 /// On PATH, or where `dev/real build` unpacked it.
-#[expect(clippy::disallowed_methods, reason = "tests learn of programs by the environment")]
 fn promtool() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let cache = variable("MAAR_CACHE")
