@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::report::Report;
-use crate::{compare, limits, memory, packing, serve, start, up};
+use crate::{compare, limits, memory, packing, scheduler, serve, start, up};
 
 /// Measures the embedded cluster beside a real Kubernetes on the same machine.
 #[derive(Debug, Parser)]
@@ -54,6 +54,8 @@ enum Command {
     Start,
     /// How long `maar up` takes to be ready
     Up,
+    /// Place Pods on a real API server: Maar's scheduler, kube-scheduler, and a binder that decides nothing
+    Scheduler(scheduler::Arguments),
     /// Serve an embedded cluster until standard input closes (the bench runs this as its peer)
     #[command(hide = true)]
     Serve(serve::Arguments),
@@ -75,6 +77,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let mut report = Report::default();
     runtime.block_on(async {
         match &cli.command {
+            Some(Command::Scheduler(arguments)) => scheduler::run(options, arguments, &mut report).await,
             Some(Command::Compare) => compare::run(options, true, &mut report).await,
             Some(Command::Embedded) => compare::run(options, false, &mut report).await,
             Some(Command::Limits) => limits::run(options, &mut report).await,

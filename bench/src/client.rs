@@ -106,12 +106,34 @@ impl Door {
 impl Lane {
     /// Sends a request and waits for the head of its answer.
     pub(crate) async fn send(&mut self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Answer> {
-        let mut request = Request::builder().method(method).uri(path);
+        let changes = method == Method::PATCH;
+        let mut request =
+            Request::builder().method(method).uri(path).header(header::ACCEPT, "application/json");
         if !body.is_empty() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+            let kind = if changes { "application/json-patch+json" } else { "application/json" };
+            request = request.header(header::CONTENT_TYPE, kind);
         }
-        request =
-            request.header(header::ACCEPT, "application/json").header(header::USER_AGENT, "maar-bench/1");
+        self.send_request(path, request, body).await
+    }
+
+    /// Sends a request without a body for an answer of this type.
+    pub(crate) async fn send_as(
+        &mut self,
+        method: Method,
+        path: &str,
+        accept: &str,
+    ) -> anyhow::Result<Answer> {
+        let request = Request::builder().method(method).uri(path).header(header::ACCEPT, accept);
+        self.send_request(path, request, Bytes::new()).await
+    }
+
+    async fn send_request(
+        &mut self,
+        path: &str,
+        request: http::request::Builder,
+        body: Bytes,
+    ) -> anyhow::Result<Answer> {
+        let mut request = request.header(header::USER_AGENT, "maar-bench/1");
         let answer = match self {
             Self::InProcess(client) => {
                 client.send(request.body(KubeBody::from(body))?).await?.map(Either::Right)
@@ -144,6 +166,11 @@ impl Lane {
 
     pub(crate) async fn post(&mut self, path: &str, body: Bytes) -> anyhow::Result<()> {
         self.drain(Method::POST, path, body).await
+    }
+
+    /// Changes an object by a JSON patch.
+    pub(crate) async fn patch(&mut self, path: &str, body: Bytes) -> anyhow::Result<()> {
+        self.drain(Method::PATCH, path, body).await
     }
 
     /// Reads one object.

@@ -65,7 +65,7 @@ pub(crate) async fn run(options: &Options, with_real: bool, report: &mut Report)
 }
 
 /// Ctrl-C or SIGTERM: the real control plane would go on without us.
-async fn interrupted() {
+pub(crate) async fn interrupted() {
     let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
     let terminated = async {
         match terminate {

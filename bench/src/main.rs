@@ -15,6 +15,7 @@ mod pods;
 mod process;
 mod report;
 mod scenario;
+mod scheduler;
 mod serve;
 mod start;
 mod statistics;

@@ -9,9 +9,6 @@ use super::Peer;
 use crate::client::Door;
 use crate::kubeconfig;
 
-/// The name of our instance, so that nobody else's is disturbed.
-const INSTANCE: &str = "bench";
-
 /// Why there is no real Kubernetes to compare with.
 #[derive(Debug)]
 pub(crate) struct Unavailable(pub(crate) String);
@@ -23,11 +20,14 @@ pub(crate) struct Real {
 }
 
 impl Real {
+    /// The name of our instance, so that nobody else's is disturbed.
+    pub(crate) const INSTANCE: &'static str = "bench";
+
     /// Starts one. The inner result says if this machine has none to start.
     pub(crate) async fn start(script: &Path) -> anyhow::Result<Result<Self, Unavailable>> {
         // What it says while it starts, or builds, is for the reader.
         let mut up = Command::new(script);
-        up.args(["up", "--name", INSTANCE]).stderr(Stdio::inherit());
+        up.args(["up", "--name", Self::INSTANCE]).stderr(Stdio::inherit());
         let up = match up.output().await {
             Ok(up) if up.status.success() => up,
             Ok(_) => {
@@ -48,7 +48,7 @@ impl Real {
 
     async fn connect(script: &Path, kubeconfig: &Path) -> anyhow::Result<Self> {
         let door = Door::tls(kubeconfig::read(kubeconfig)?)?;
-        let status = Command::new(script).args(["status", "--name", INSTANCE]).output().await?;
+        let status = Command::new(script).args(["status", "--name", Self::INSTANCE]).output().await?;
         let pids = pids(&String::from_utf8(status.stdout)?);
         anyhow::ensure!(pids.len() == 2, "dev/real status names {} of etcd and kube-apiserver", pids.len());
         let peer = Peer { name: "real", door, pids };
@@ -57,7 +57,7 @@ impl Real {
 
     /// Stops what the script started.
     pub(crate) async fn stop(script: &Path) -> anyhow::Result<()> {
-        let down = Command::new(script).args(["down", "--name", INSTANCE]).output().await?;
+        let down = Command::new(script).args(["down", "--name", Self::INSTANCE]).output().await?;
         anyhow::ensure!(down.status.success(), "stopping it: {}", String::from_utf8_lossy(&down.stderr));
         Ok(())
     }

@@ -8,6 +8,7 @@ mod job;
 mod jobs;
 mod output;
 mod reference;
+mod scheduler;
 mod simulate;
 mod top;
 mod up;
@@ -41,6 +42,8 @@ enum Command {
     Top(top::Arguments),
     /// Run the role that turns jobs and workspaces into Pods.
     Jobs(jobs::Arguments),
+    /// Place the Pods of a cluster: queues, gangs, cards, and the reason why something waits.
+    Scheduler(Box<scheduler::Arguments>),
     /// Run the scheduler on a trace or a recorded cluster: what would happen, and how full the cards would get.
     Simulate(simulate::Arguments),
     /// Write the files that come from the code: reference pages and definitions.
@@ -57,6 +60,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Explain(arguments) => explain::run(arguments).await,
         Command::Top(arguments) => top::run(arguments).await,
         Command::Jobs(arguments) => jobs::run(arguments).await,
+        Command::Scheduler(arguments) => scheduler::run(*arguments).await,
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Reference(arguments) => reference::run(&arguments),
     }

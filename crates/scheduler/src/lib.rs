@@ -5,10 +5,12 @@
 //! [`filter`] says where a Pod may go, [`place`] where it goes.
 #![warn(missing_docs)]
 
+pub mod adapter;
 pub mod core;
 pub mod explain;
 pub mod filter;
 pub mod ledger;
+pub mod metrics;
 pub mod model;
 pub mod place;
 pub mod preempt;

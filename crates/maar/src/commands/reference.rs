@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::CommandFactory as _;
 use kube::ResourceExt as _;
 use maar_controller::metrics::Metrics;
+use maar_scheduler::metrics::SchedulerMetrics;
 
 /// How wide help texts are in the pages.
 const WIDTH: usize = 110;
@@ -79,7 +80,9 @@ fn metrics() -> String {
     let mut page = "# Metrics\n\nMade by `make generate` from the code; do not edit. Counters end in `_total`, histograms in\n\
                     `_bucket`, `_sum` and `_count` when scraped.\n\n| Name | Unit | What it tells |\n|---|---|---|\n"
         .to_owned();
-    for one in Metrics::new().descriptions() {
+    let metrics = Metrics::new();
+    SchedulerMetrics::register(&metrics);
+    for one in metrics.descriptions() {
         let _ = writeln!(page, "| `{}` | {} | {} |", one.name, one.unit.unwrap_or_default(), one.help);
     }
     page

@@ -93,8 +93,8 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     let client = cluster.client();
     let local = local_options(arguments, &listener);
     let nodes = start_nodes(&client, profile, node_options(), Some(local), &kubelets, stop).await?;
-    let roles = roles::start(&client, stop).await?;
-    let page = page::serve(client, arguments.page_port(), stop.clone()).await?;
+    let (roles, pages) = roles::start(&client, stop).await?;
+    let page = page::serve(client, pages, arguments.page_port(), stop.clone()).await?;
     // Last, so that a start that fails leaves no kubeconfig of a cluster that is not there.
     write_private(&arguments.write_kubeconfig, &cluster.kubeconfig(&listener)?)?;
     announce(&listener, page, &arguments.write_kubeconfig, arguments.data_dir.as_deref(), &nodes);
@@ -125,7 +125,7 @@ async fn join(
     client.apiserver_version().await.with_context(|| format!("reaching the cluster at {address}"))?;
     let options = Options { listen, ..node_options() };
     let nodes = start_nodes(&client, profile, options, None, &KubeletDirectory::default(), stop).await?;
-    let page = page::serve(client, arguments.page_port(), stop.clone()).await?;
+    let page = page::serve(client, axum::Router::new(), arguments.page_port(), stop.clone()).await?;
     say(&format!("{} simulated nodes joined {address}", profile.total()));
     say(&format!("  status page      http://{page}"));
     say("Ctrl-C stops the nodes; the cluster stays.");
@@ -235,6 +235,7 @@ fn announce(listener: &Listener, page: SocketAddr, kubeconfig: &Path, data: Opti
         Ok(_) => say("  local node       runs containers as processes of this machine"),
         Err(reason) => say(&format!("  local node       not offered: {reason}")),
     }
+    say("  scheduler        places Pods with schedulerName: maar-scheduler");
     say("");
     say("Try:");
     say(&format!("  kubectl --kubeconfig {file} get nodes,pods -A"));

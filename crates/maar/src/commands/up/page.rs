@@ -25,16 +25,24 @@ use words::Words;
 /// Nothing on the page comes from elsewhere, and nothing on it runs.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
-/// Serves the page on loopback; answers where.
-pub(super) async fn serve(client: Client, port: u16, stop: CancellationToken) -> anyhow::Result<SocketAddr> {
+/// Serves the page, and those of the roles, on loopback; answers where.
+pub(super) async fn serve(
+    client: Client,
+    others: Router,
+    port: u16,
+    stop: CancellationToken,
+) -> anyhow::Result<SocketAddr> {
     let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.with_context(|| {
         format!(
             "serving the status page on port {port}, the one after --port (choose another pair with --port)"
         )
     })?;
     let address = listener.local_addr()?;
-    let router =
-        Router::new().route("/", get(page)).route("/healthz", get(|| async { "ok" })).with_state(client);
+    let router = Router::new()
+        .route("/", get(page))
+        .route("/healthz", get(|| async { "ok" }))
+        .with_state(client)
+        .merge(others);
     let serving = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
     tokio::spawn(async move {
         if let Err(error) = serving.await {

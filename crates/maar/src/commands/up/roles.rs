@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
+use axum::Router;
 use kube::Client;
 use maar_controller::{Environment, RoleConfig, process::Process};
 use maar_jobs::Entropy;
+use maar_scheduler::{adapter::Settings, metrics::SchedulerMetrics};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -13,24 +15,31 @@ use tokio_util::sync::CancellationToken;
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// Installs Maar's kinds and starts its roles. If one of them ends by itself, everything stops.
-pub(super) async fn start(client: &Client, stop: &CancellationToken) -> anyhow::Result<JoinHandle<()>> {
+pub(super) async fn start(
+    client: &Client,
+    stop: &CancellationToken,
+) -> anyhow::Result<(JoinHandle<()>, Router)> {
     maar_jobs::install(client).await.context("installing the kinds of Maar")?;
     // One process, so there is nobody to elect against.
     let config = RoleConfig { identity: "maar-up".to_owned(), election: None, drain: DRAIN };
+    let environment = Environment::real();
+    let metrics = SchedulerMetrics::register(&environment.metrics);
+    let (scheduler, pages) = maar_scheduler::adapter::role(Settings::default(), metrics);
     let process = Process {
         client: client.clone(),
-        environment: Environment::real(),
+        environment,
         metrics_address: None,
         health_address: None,
         log_level: None,
         config,
     };
-    let roles = vec![maar_jobs::role(&Entropy::system())];
+    let roles = vec![maar_jobs::role(&Entropy::system()), scheduler];
     let (work, end) = (stop.child_token(), stop.clone());
-    Ok(tokio::spawn(async move {
+    let running = tokio::spawn(async move {
         if let Err(error) = process.run(roles, work).await {
             tracing::error!("a role ended: {:#}", anyhow::Error::from(error));
         }
         end.cancel();
-    }))
+    });
+    Ok((running, pages))
 }

@@ -1,0 +1,19 @@
+//! The scheduler's adapter to Kubernetes.
+//!
+//! Watches ([`feed`]) bring lean objects ([`wire`]) to one task that owns the core ([`run`]); [`world`] turns them into
+//! what the core knows ([`translate`]). What the core decides leaves as binds ([`bind`]) and evictions.
+
+mod bind;
+mod evict;
+mod explain;
+mod feed;
+mod report;
+mod role;
+mod run;
+mod settings;
+mod translate;
+mod wire;
+mod world;
+
+pub use role::role;
+pub use settings::{CardSettings, Settings};

@@ -1,0 +1,190 @@
+//! Stopping a Pod for another, with manners: notice first, then the eviction API, which honours disruption budgets.
+//!
+//! The notice is an annotation with the moment of the stop; it stands on the Pod while it may still save its work. A
+//! Pod that nobody needs to go any more when its time has come stays, and the notice is taken back.
+
+use std::{sync::Arc, time::Duration};
+
+use http::{Request, StatusCode, header};
+use http_body_util::BodyExt as _;
+use jiff::Timestamp;
+use kube::{Client, client::Body};
+use maar_api::{names, v1alpha1::reasons};
+use maar_controller::{
+    Categorized as _, Category,
+    backoff::{Backoff, Dice},
+};
+use serde_json::{Value, json};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{sleep, timeout},
+};
+
+use crate::{
+    core::Reason,
+    model::{GroupId, PodId},
+};
+
+/// How long one attempt may take.
+const ATTEMPT: Duration = Duration::from_secs(10);
+
+/// An eviction to be done.
+#[derive(Debug, Clone)]
+pub(crate) struct Evict {
+    pub(crate) id: PodId,
+    pub(crate) namespace: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) uid: Arc<str>,
+    /// For whom.
+    pub(crate) claimant: GroupId,
+    /// Why, in one word.
+    pub(crate) reason: &'static str,
+    /// Between the notice and the stop.
+    pub(crate) notice: Duration,
+    /// The moment of the stop.
+    pub(crate) at: Timestamp,
+}
+
+/// By what right, in one word.
+pub(crate) const fn word(reason: Reason) -> &'static str {
+    match reason {
+        Reason::BestEffort => "Preempted",
+        Reason::Reclaimed => "Reclaimed",
+        Reason::Priority => "Outranked",
+    }
+}
+
+/// What became of an eviction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evicted {
+    /// The Pod is going, or gone.
+    Done,
+    /// The server will not have it.
+    Refused,
+    /// Nobody needs its place any more.
+    Withdrawn,
+    /// This process does not lead any more.
+    Stopped,
+}
+
+impl Evicted {
+    /// The word for metrics.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Refused => "refused",
+            Self::Withdrawn => "withdrawn",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// Asks whether a Pod still has to go.
+#[derive(Debug)]
+pub(crate) struct StillNeeded {
+    pub(crate) pod: PodId,
+    pub(crate) claimant: GroupId,
+    pub(crate) reply: oneshot::Sender<bool>,
+}
+
+/// What an attempt came to.
+enum Answer {
+    Done,
+    Again,
+    Refused,
+    Stopped,
+}
+
+/// Gives notice, waits, asks once more, evicts.
+pub(crate) async fn evict(
+    client: &Client,
+    evict: &Evict,
+    needed: &mpsc::Sender<StillNeeded>,
+    dice: &Dice,
+) -> Evicted {
+    let notice = json!({
+        names::ANNOTATION_STOP_AT: evict.at.to_string(),
+        names::ANNOTATION_STOP_REASON: reasons::PREEMPTED,
+    });
+    let mut failures = 0;
+    loop {
+        match annotate(client, evict, &notice).await {
+            Answer::Done => break,
+            Answer::Stopped => return Evicted::Stopped,
+            Answer::Refused => return Evicted::Refused,
+            Answer::Again => {
+                failures += 1;
+                sleep(Backoff::WORK.delay(failures, dice)).await;
+            }
+        }
+    }
+    sleep(evict.notice).await;
+    failures = 0;
+    loop {
+        if !still_needed(evict, needed).await {
+            let back = json!({ names::ANNOTATION_STOP_AT: null, names::ANNOTATION_STOP_REASON: null });
+            let _ = annotate(client, evict, &back).await;
+            return Evicted::Withdrawn;
+        }
+        match post(client, evict).await {
+            Answer::Done => return Evicted::Done,
+            Answer::Stopped => return Evicted::Stopped,
+            Answer::Refused => return Evicted::Refused,
+            Answer::Again => {
+                failures += 1;
+                sleep(Backoff::CONNECTION.delay(failures, dice)).await;
+            }
+        }
+    }
+}
+
+async fn still_needed(evict: &Evict, needed: &mpsc::Sender<StillNeeded>) -> bool {
+    let (reply, answer) = oneshot::channel();
+    let ask = StillNeeded { pod: evict.id, claimant: evict.claimant, reply };
+    needed.send(ask).await.is_ok() && answer.await.unwrap_or(false)
+}
+
+/// Puts the notice on the Pod that was meant, and on no namesake.
+async fn annotate(client: &Client, evict: &Evict, annotations: &Value) -> Answer {
+    let path = format!("/api/v1/namespaces/{}/pods/{}", evict.namespace, evict.name);
+    let notice = json!({"metadata": {"uid": &*evict.uid, "annotations": annotations}});
+    let request = Request::patch(path)
+        .header(header::CONTENT_TYPE, "application/merge-patch+json")
+        .body(Body::from(notice.to_string().into_bytes()));
+    send(client, request).await
+}
+
+async fn post(client: &Client, evict: &Evict) -> Answer {
+    let path = format!("/api/v1/namespaces/{}/pods/{}/eviction", evict.namespace, evict.name);
+    let body = json!({
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": &*evict.name, "namespace": &*evict.namespace},
+        "deleteOptions": {"preconditions": {"uid": &*evict.uid}},
+    });
+    let request = Request::post(path)
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Body::from(body.to_string().into_bytes()));
+    send(client, request).await
+}
+
+async fn send(client: &Client, request: Result<Request<Body>, http::Error>) -> Answer {
+    let Ok(request) = request else { return Answer::Refused };
+    let response = match timeout(ATTEMPT, client.send(request)).await {
+        Ok(Err(error)) if error.category() == Category::NotLeader => return Answer::Stopped,
+        Ok(Ok(response)) => response,
+        // Doing it again is harmless: it names the one Pod that is meant.
+        Ok(Err(_)) | Err(_) => return Answer::Again,
+    };
+    let status = response.status();
+    let _ = timeout(ATTEMPT, response.into_body().collect()).await;
+    match status {
+        status if status.is_success() => Answer::Done,
+        // It is gone, or its name is another's: either way its place is free.
+        StatusCode::NOT_FOUND | StatusCode::CONFLICT => Answer::Done,
+        // A disruption budget, or a busy server.
+        StatusCode::TOO_MANY_REQUESTS => Answer::Again,
+        status if status.is_server_error() => Answer::Again,
+        _ => Answer::Refused,
+    }
+}

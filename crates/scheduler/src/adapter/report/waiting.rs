@@ -1,0 +1,167 @@
+//! Why groups wait: explained now and then, a few at a time, and told when it has changed.
+
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use jiff::Timestamp;
+use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::Time};
+use kube::{
+    Api, Client,
+    api::{Patch, PatchParams},
+};
+use maar_api::v1alpha1::{AIJob, FilterCount, QueueStatus};
+use maar_controller::error::chain;
+use serde_json::json;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, timeout},
+};
+
+use crate::{
+    adapter::world::World,
+    core::Core,
+    explain::{Explanation, State},
+    model::{GroupId, Millis},
+};
+
+/// Groups explained in one report: an explanation may look at every node.
+const AT_A_TIME: usize = 10;
+/// A group is explained this often at most.
+const PAUSE: Duration = Duration::from_secs(30);
+/// Who has just come is not told why it waits.
+const YOUNG: Millis = 3000;
+/// How long a write may take.
+const WRITE: Duration = Duration::from_secs(10);
+/// Who writes into the status of jobs.
+const MANAGER: &str = "maar-scheduler";
+/// The longest sentence in a status.
+const LONGEST: usize = 512;
+
+/// See the module.
+pub(super) struct Waiters {
+    client: Client,
+    told: BTreeMap<GroupId, (Instant, String)>,
+    writing: JoinSet<()>,
+}
+
+impl fmt::Debug for Waiters {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Waiters").field("told", &self.told.len()).finish_non_exhaustive()
+    }
+}
+
+/// Something to be told.
+pub(super) struct Told {
+    pub(super) about: ObjectReference,
+    pub(super) text: String,
+}
+
+impl Waiters {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client, told: BTreeMap::new(), writing: JoinSet::new() }
+    }
+
+    /// Explains a few of those who wait; answers what is new.
+    pub(super) fn look(&mut self, core: &mut Core, world: &World, now: Millis) -> Vec<Told> {
+        while self.writing.try_join_next().is_some() {}
+        self.told.retain(|id, _| core.ledger().group(*id).is_some_and(|group| !group.pending.is_empty()));
+        self.clear(core, world);
+        let moment = Instant::now();
+        let due = |id: &GroupId| self.told.get(id).is_none_or(|(at, _)| moment - *at >= PAUSE);
+        let waiting = core.ledger().groups_pending().filter(|state| now - state.group.created >= YOUNG);
+        let ids: Vec<GroupId> = waiting.map(|state| state.id).filter(due).take(AT_A_TIME).collect();
+        let mut news = Vec::new();
+        for id in ids {
+            let Some(explanation) = core.explain(id, now) else { continue };
+            let text = explanation.summary();
+            let before = self.told.insert(id, (moment, text.clone()));
+            self.write(world, &explanation);
+            let known = before.is_some_and(|(_, before)| before == text);
+            if !known && let Some(about) = subject(core, world, id) {
+                news.push(Told { about, text });
+            }
+        }
+        news
+    }
+
+    /// Writes into the status of a job why it waits, if that is not what stands there.
+    fn write(&mut self, world: &World, explanation: &Explanation) {
+        let Some(written) = world.written(&explanation.group) else { return };
+        let status = queue_status(explanation);
+        if written.as_ref() != Some(&status) && self.writing.len() < AT_A_TIME {
+            self.send(&explanation.group, &json!({ "queue": status }));
+        }
+    }
+
+    /// Takes back what stands in the status of jobs that do not wait any more.
+    fn clear(&mut self, core: &Core, world: &World) {
+        for name in world.jobs_with_reason() {
+            let id = core.ledger().find_group(name);
+            let waits =
+                id.and_then(|id| core.ledger().group(id)).is_some_and(|group| !group.pending.is_empty());
+            if !waits && self.writing.len() < AT_A_TIME {
+                self.send(name, &json!({}));
+            }
+        }
+    }
+
+    fn send(&mut self, group: &str, status: &serde_json::Value) {
+        let Some((namespace, name)) = group.split_once('/') else { return };
+        let api: Api<AIJob> = Api::namespaced(self.client.clone(), namespace);
+        let name = name.to_owned();
+        let body = json!({"apiVersion": maar_api::names::API_VERSION, "kind": "AIJob",
+            "metadata": {"name": name, "namespace": namespace}, "status": status});
+        self.writing.spawn(async move {
+            let params = PatchParams::apply(MANAGER).force();
+            let patch = Patch::Apply(&body);
+            let written = timeout(WRITE, api.patch_status(&name, &params, &patch)).await;
+            // It is tried again with the next explanation.
+            if let Ok(Err(error)) = written {
+                tracing::debug!(job = name, "writing why it waits: {}", chain(&error));
+            }
+        });
+    }
+}
+
+/// The object that people look at: the job, the PodGroup, or the Pod itself.
+fn subject(core: &Core, world: &World, id: GroupId) -> Option<ObjectReference> {
+    let state = core.ledger().group(id)?;
+    world.reference(&state.group.name).or_else(|| {
+        let pod = &core.ledger().pod(*state.pending.first()?)?.pod;
+        Some(super::pod_reference(&pod.namespace, &pod.name, &pod.uid))
+    })
+}
+
+/// Why a group waits, as it stands in the status of a job.
+fn queue_status(explanation: &Explanation) -> QueueStatus {
+    let mut message = explanation.summary();
+    message.truncate(message.floor_char_boundary(LONGEST));
+    let filters = explanation.nodes.iter().flat_map(|nodes| &nodes.removed);
+    let count = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+    QueueStatus {
+        position: explanation.queue.as_ref().map(|queue| count(queue.ahead.saturating_add(1))),
+        reason: Some(reason(&explanation.state).to_owned()),
+        message: Some(message),
+        filters: filters
+            .map(|one| FilterCount { filter: one.why.clone(), nodes: count(one.nodes) })
+            .collect(),
+        waits_for: explanation.must_end.iter().map(|ending| ending.name.clone()).collect(),
+        // To the minute: an estimate that moves by seconds is no news.
+        estimated_start: explanation
+            .start
+            .and_then(|start| Timestamp::from_millisecond(start.div_euclid(60_000) * 60_000).ok().map(Time)),
+    }
+}
+
+/// Where a group stands, in one word.
+const fn reason(state: &State) -> &'static str {
+    match state {
+        State::Placed { .. } => "Placed",
+        State::Suspended => "Suspended",
+        State::WaitsForPods { .. } => "WaitingForPods",
+        State::Limited { .. } => "LimitReached",
+        State::NoRoom { .. } => "NoRoom",
+        State::NeverFits { .. } => "NeverFits",
+        State::MakingRoom { .. } => "MakingRoom",
+        State::Next => "Next",
+    }
+}

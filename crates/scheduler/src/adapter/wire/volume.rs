@@ -1,0 +1,129 @@
+//! Volumes, as far as they tie Pods to nodes; and disruption budgets.
+
+use serde::Deserialize;
+
+use super::{LabelSelector, Meta, Requirement, lean::served, null_as_default};
+use crate::adapter::wire::pod::NodeSelector;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Claim {
+    pub(crate) metadata: Meta,
+    #[serde(default)]
+    pub(crate) spec: ClaimSpec,
+    #[serde(default)]
+    pub(crate) status: ClaimStatus,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ClaimSpec {
+    pub(crate) volume_name: String,
+    pub(crate) storage_class_name: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ClaimStatus {
+    pub(crate) phase: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Volume {
+    pub(crate) metadata: Meta,
+    #[serde(default)]
+    pub(crate) spec: VolumeSpec,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct VolumeSpec {
+    #[serde(deserialize_with = "null_as_default")]
+    pub(crate) node_affinity: VolumeAffinity,
+    pub(crate) csi: Option<VolumeDriver>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct VolumeAffinity {
+    pub(crate) required: Option<NodeSelector>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct VolumeDriver {
+    pub(crate) driver: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StorageClass {
+    pub(crate) metadata: Meta,
+    #[serde(default)]
+    pub(crate) provisioner: String,
+    #[serde(default)]
+    pub(crate) volume_binding_mode: String,
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub(crate) allowed_topologies: Vec<Topology>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Topology {
+    #[serde(deserialize_with = "null_as_default")]
+    pub(crate) match_label_expressions: Vec<Requirement>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct CsiNode {
+    pub(crate) metadata: Meta,
+    #[serde(default)]
+    pub(crate) spec: CsiNodeSpec,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct CsiNodeSpec {
+    #[serde(deserialize_with = "null_as_default")]
+    pub(crate) drivers: Vec<CsiDriver>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct CsiDriver {
+    pub(crate) name: String,
+    pub(crate) allocatable: Option<CsiLimit>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct CsiLimit {
+    pub(crate) count: Option<u32>,
+}
+
+/// How many Pods may be stopped now.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Budget {
+    pub(crate) metadata: Meta,
+    #[serde(default)]
+    pub(crate) spec: BudgetSpec,
+    #[serde(default)]
+    pub(crate) status: BudgetStatus,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct BudgetSpec {
+    pub(crate) selector: Option<LabelSelector>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct BudgetStatus {
+    pub(crate) disruptions_allowed: u32,
+}
+
+served!(Budget, "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets");
+served!(Claim, "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims");
+served!(Volume, "", "v1", "PersistentVolume", "persistentvolumes");
+served!(StorageClass, "storage.k8s.io", "v1", "StorageClass", "storageclasses");
+served!(CsiNode, "storage.k8s.io", "v1", "CSINode", "csinodes");

@@ -1,0 +1,296 @@
+//! What the scheduler has been told about the cluster: takes changes in, keeps the ledger up to date.
+//!
+//! Plain and synchronous. The ledger is the truth about who holds what; this keeps what lies beside it: which objects
+//! are known in which version, what groups ask for, which Pods wait for something that is not the scheduler's to give,
+//! and why.
+
+#![expect(
+    clippy::needless_pass_by_value,
+    clippy::unused_self,
+    reason = "what happens to an object of each kind is a function of one form, so that one function can call them all"
+)]
+
+mod groups;
+mod list;
+mod pods;
+mod texts;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use kube::runtime::watcher::Event;
+
+pub(crate) use self::pods::Waiting;
+use self::{groups::Groups, list::Lists, pods::Known, texts::Texts};
+use super::{
+    feed::{Change, Kind},
+    settings::Settings,
+    translate::{self, CardNames, Shapes, Volumes},
+    wire::{self, Labels, Lean, Wire},
+};
+use crate::{
+    core::{Core, DisruptionBudget},
+    model::PodId,
+};
+
+/// How many Pods that are gone are remembered, so that a late view does not bring them back.
+const GONE: usize = 4096;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct World {
+    settings: Settings,
+    cards: CardNames,
+    shapes: Shapes,
+    texts: Texts,
+    namespaces: BTreeMap<String, Labels>,
+    /// The account of a namespace, where it names one.
+    accounts: BTreeMap<String, String>,
+    volumes: Volumes,
+    limits: BTreeMap<String, BTreeMap<String, u32>>,
+    budgets: BTreeMap<String, DisruptionBudget>,
+    groups: Groups,
+    pods: HashMap<Arc<str>, Known>,
+    gone: (HashSet<Arc<str>>, VecDeque<Arc<str>>),
+    lists: Lists,
+    /// Kinds that have not been listed yet.
+    unknown: BTreeSet<Kind>,
+    changed: bool,
+}
+
+impl World {
+    pub(crate) fn new(settings: Settings, cards: CardNames) -> Self {
+        Self {
+            settings,
+            cards,
+            shapes: Shapes::default(),
+            texts: Texts::default(),
+            namespaces: BTreeMap::new(),
+            accounts: BTreeMap::new(),
+            volumes: Volumes::default(),
+            limits: BTreeMap::new(),
+            budgets: BTreeMap::new(),
+            groups: Groups::default(),
+            pods: HashMap::new(),
+            gone: (HashSet::new(), VecDeque::new()),
+            lists: Lists::default(),
+            unknown: Kind::ALL.into(),
+            changed: false,
+        }
+    }
+
+    /// Whether everything has been listed once; nothing is decided before.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.unknown.is_empty()
+    }
+
+    /// Whether something happened since the last call that could let a Pod start.
+    pub(crate) fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    pub(crate) fn cards(&self) -> &CardNames {
+        &self.cards
+    }
+
+    /// Takes a change in.
+    pub(crate) fn apply(&mut self, core: &mut Core, change: Change) {
+        match change {
+            Change::Pod(event) => self.pod_event(core, event),
+            Change::Node(event) => self.event(core, Kind::Nodes, event, Self::node, Self::node_gone),
+            Change::CsiNode(event) => {
+                self.event(core, Kind::CsiNodes, event, Self::csi_node, Self::csi_node_gone);
+            }
+            Change::Namespace(event) => {
+                self.event(core, Kind::Namespaces, event, Self::namespace, Self::namespace_gone);
+            }
+            Change::Class(event) => self.event(core, Kind::Classes, event, Self::class, Self::class_gone),
+            Change::Volume(event) => self.event(core, Kind::Volumes, event, Self::volume, Self::volume_gone),
+            Change::Claim(event) => self.event(core, Kind::Claims, event, Self::claim, Self::claim_gone),
+            Change::Budget(event) => self.event(core, Kind::Budgets, event, Self::budget, Self::budget_gone),
+            Change::Volcano(event) => {
+                self.event(core, Kind::Volcano, event, Self::volcano, Self::volcano_gone);
+            }
+            Change::Upstream(event) => {
+                self.event(core, Kind::Upstream, event, Self::upstream, Self::upstream_gone);
+            }
+            Change::Job(event) => self.event(core, Kind::Jobs, event, Self::job, Self::job_gone),
+            Change::Account(event) => {
+                self.event(core, Kind::Accounts, event, Self::account, Self::account_gone);
+            }
+            Change::Absent(kind) => {
+                self.unknown.remove(&kind);
+                self.changed = true;
+            }
+        }
+    }
+
+    fn event<K: Wire>(
+        &mut self,
+        core: &mut Core,
+        kind: Kind,
+        event: Event<Lean<K>>,
+        set: fn(&mut Self, &mut Core, K),
+        remove: fn(&mut Self, &mut Core, &str),
+    ) {
+        match event {
+            Event::Init => self.lists.begin(kind),
+            Event::InitApply(object) | Event::Apply(object) => match object.object {
+                Ok(object) => {
+                    self.lists.saw(kind, object_key(object.meta()));
+                    set(self, core, object);
+                    self.changed = true;
+                }
+                // The watch has counted and logged it; what was known of the object stays.
+                Err(malformed) => self.lists.saw(kind, object_key(&malformed.meta)),
+            },
+            Event::Delete(object) => {
+                let key =
+                    object_key(object.object.as_ref().map_or_else(|malformed| &malformed.meta, Wire::meta));
+                self.lists.forgot(kind, &key);
+                remove(self, core, &key);
+                self.changed = true;
+            }
+            Event::InitDone => {
+                for key in self.lists.end(kind) {
+                    remove(self, core, &key);
+                }
+                self.unknown.remove(&kind);
+                self.changed = true;
+            }
+        }
+    }
+
+    fn node(&mut self, core: &mut Core, node: wire::Node) {
+        let limits = self.limits.get(&node.metadata.name).cloned().unwrap_or_default();
+        let kinds = core.ledger().kinds().to_vec();
+        let node = translate::node(&node, limits, &kinds, core.resources_mut());
+        core.upsert_node(node);
+    }
+
+    fn node_gone(&mut self, core: &mut Core, name: &str) {
+        core.remove_node(name);
+    }
+
+    fn csi_node(&mut self, core: &mut Core, node: wire::CsiNode) {
+        let limits = node
+            .spec
+            .drivers
+            .into_iter()
+            .filter_map(|driver| Some((driver.name, driver.allocatable?.count?)));
+        self.set_limits(core, &node.metadata.name, limits.collect());
+    }
+
+    fn csi_node_gone(&mut self, core: &mut Core, name: &str) {
+        self.set_limits(core, name, BTreeMap::new());
+    }
+
+    fn set_limits(&mut self, core: &mut Core, name: &str, limits: BTreeMap<String, u32>) {
+        let known =
+            core.ledger().find_node(name).and_then(|id| core.ledger().node(id)).filter(|state| state.present);
+        if let Some(mut node) = known.map(|state| state.node.clone()) {
+            node.volume_limits = limits.clone();
+            core.upsert_node(node);
+        }
+        if limits.is_empty() {
+            self.limits.remove(name);
+        } else {
+            self.limits.insert(name.to_owned(), limits);
+        }
+    }
+
+    fn namespace(&mut self, _: &mut Core, namespace: wire::Namespace) {
+        let meta = namespace.metadata;
+        let account = meta.annotations.get(maar_api::names::LABEL_ACCOUNT).filter(|name| !name.is_empty());
+        match account {
+            Some(account) => self.accounts.insert(meta.name.clone(), account.to_owned()),
+            None => self.accounts.remove(&meta.name),
+        };
+        self.namespaces.insert(meta.name, meta.labels);
+    }
+
+    fn namespace_gone(&mut self, _: &mut Core, name: &str) {
+        self.namespaces.remove(name);
+        self.accounts.remove(name);
+    }
+
+    fn account(&mut self, core: &mut Core, account: wire::Account) {
+        let account = translate::account(&account, core.resources_mut());
+        core.upsert_account(account);
+    }
+
+    fn account_gone(&mut self, core: &mut Core, name: &str) {
+        core.remove_account(name);
+        if name == self.settings.default_account {
+            Self::default_account(&self.settings, core);
+        }
+    }
+
+    /// The account of those who name none is there without anybody making it, and has no limits then.
+    pub(crate) fn default_account(settings: &Settings, core: &mut Core) {
+        let name = settings.default_account.clone();
+        core.upsert_account(crate::model::Account { name, weight: 1, ..crate::model::Account::default() });
+    }
+
+    fn budget(&mut self, core: &mut Core, budget: wire::Budget) {
+        match translate::budget(&budget) {
+            Ok(known) => self.budgets.insert(budget.metadata.key(), known),
+            Err(_) => self.budgets.remove(&budget.metadata.key()),
+        };
+        core.set_budgets(self.budgets.values().cloned().collect());
+    }
+
+    fn budget_gone(&mut self, core: &mut Core, key: &str) {
+        self.budgets.remove(key);
+        core.set_budgets(self.budgets.values().cloned().collect());
+    }
+
+    fn class(&mut self, core: &mut Core, class: wire::StorageClass) {
+        self.volumes.classes.insert(class.metadata.name.clone(), class);
+        self.look_at_volumes_again(core);
+    }
+
+    fn class_gone(&mut self, core: &mut Core, name: &str) {
+        self.volumes.classes.remove(name);
+        self.look_at_volumes_again(core);
+    }
+
+    fn volume(&mut self, core: &mut Core, volume: wire::Volume) {
+        self.volumes.volumes.insert(volume.metadata.name.clone(), volume);
+        self.look_at_volumes_again(core);
+    }
+
+    fn volume_gone(&mut self, core: &mut Core, name: &str) {
+        self.volumes.volumes.remove(name);
+        self.look_at_volumes_again(core);
+    }
+
+    fn claim(&mut self, core: &mut Core, claim: wire::Claim) {
+        self.volumes.claims.insert(claim.metadata.key(), claim);
+        self.look_at_volumes_again(core);
+    }
+
+    fn claim_gone(&mut self, core: &mut Core, key: &str) {
+        self.volumes.claims.remove(key);
+        self.look_at_volumes_again(core);
+    }
+
+    /// Sets a Pod aside: something refused its bind, and the watch will tell why, or time heals it.
+    pub(crate) fn hold(&mut self, core: &mut Core, id: PodId, why: String) {
+        self.set_waiting(core, id, crate::model::PodPhase::Gated, Some(why));
+    }
+
+    /// Lets a Pod that was set aside be tried again, unless it was looked at anew meanwhile.
+    pub(crate) fn release(&mut self, core: &mut Core, id: PodId) {
+        self.set_waiting(core, id, crate::model::PodPhase::Pending, None);
+        self.changed = true;
+    }
+}
+
+/// `namespace/name`, or the name of an object without a namespace.
+fn object_key(meta: &wire::Meta) -> String {
+    if meta.namespace.is_empty() { meta.name.clone() } else { meta.key() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,362 @@
+//! Pods: from what was seen of one to its place in the ledger.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use kube::runtime::watcher::Event;
+
+use super::{GONE, World};
+use crate::{
+    adapter::{
+        feed::Kind,
+        translate::{self, Membership, Template, Unfit, cards_taken, membership},
+        wire::{self, Lean},
+    },
+    core::Core,
+    ledger::PodState,
+    model::{Amounts, Pod, PodId, PodPhase, ResourceId, Shape},
+};
+
+/// What is known of a Pod beside the ledger.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// The version last seen; an older view is not news.
+    version: u64,
+    /// The group it was counted in; none for Pods of other schedulers.
+    group: Option<Arc<str>>,
+    /// Why it waits, where that is not the scheduler's doing.
+    pub(super) problem: Option<Arc<str>>,
+    /// It cannot be understood.
+    pub(super) refused: bool,
+    /// A Pod that waits and has volume claims, to be looked at again when those change.
+    waiting: Option<Box<wire::Pod>>,
+    /// Namespace and name of a Pod that is not in the ledger.
+    name: Option<Box<(String, String)>>,
+}
+
+/// A Pod and why it waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) why: Arc<str>,
+}
+
+impl World {
+    pub(super) fn pod_event(&mut self, core: &mut Core, event: Event<Lean<wire::Pod>>) {
+        match event {
+            Event::Init => self.lists.begin(Kind::Pods),
+            Event::InitApply(pod) => {
+                let meta = pod.object.as_ref().map_or_else(|malformed| &malformed.meta, wire::Wire::meta);
+                self.lists.saw(Kind::Pods, meta.uid.clone());
+                self.pod_or_malformed(core, pod);
+            }
+            Event::Apply(pod) => self.pod_or_malformed(core, pod),
+            Event::Delete(pod) => {
+                let meta = pod.object.as_ref().map_or_else(|malformed| &malformed.meta, wire::Wire::meta);
+                self.pod_gone(core, &meta.uid);
+            }
+            Event::InitDone => {
+                let seen = self.lists.take(Kind::Pods);
+                let gone: Vec<Arc<str>> =
+                    self.pods.keys().filter(|uid| !seen.contains(&***uid)).cloned().collect();
+                for uid in gone {
+                    self.pod_gone(core, &uid);
+                }
+                self.unknown.remove(&Kind::Pods);
+                self.changed = true;
+            }
+        }
+    }
+
+    fn pod_or_malformed(&mut self, core: &mut Core, pod: Lean<wire::Pod>) {
+        match pod.object {
+            Ok(pod) => self.pod(core, pod),
+            // Without its spec nobody knows whose it is, so nobody can be told; the watch has counted and logged it.
+            Err(malformed) => tracing::debug!(pod.name = malformed.meta.name, "skipped: {}", malformed.why),
+        }
+    }
+
+    fn pod(&mut self, core: &mut Core, pod: wire::Pod) {
+        let version = pod.metadata.version();
+        let uid = match self.pods.get_key_value(pod.metadata.uid.as_str()) {
+            Some((_, known)) if version != 0 && version <= known.version => return,
+            Some((uid, _)) => Arc::clone(uid),
+            None if self.gone.0.contains(pod.metadata.uid.as_str()) => return,
+            None => Arc::from(pod.metadata.uid.as_str()),
+        };
+        self.set_pod(core, uid, pod);
+    }
+
+    /// Takes a Pod in, as it was seen and as its volumes and its group are now.
+    fn set_pod(&mut self, core: &mut Core, uid: Arc<str>, mut pod: wire::Pod) {
+        let ours = pod.spec.scheduler_name == self.settings.scheduler_name;
+        let waits = pod.spec.node_name.is_empty() && !matches!(&*pod.status.phase, "Succeeded" | "Failed");
+        if !ours && waits {
+            // Another scheduler's business until it has a node.
+            return self.note(uid, Known { version: pod.metadata.version(), ..Known::none() });
+        }
+        let wanted = if waits && !pod.spec.volumes.is_empty() {
+            self.volumes.wanted(&pod.metadata.namespace, &pod.metadata.name, &pod.spec.volumes)
+        } else {
+            Ok(translate::Wanted::default())
+        };
+        let keep = waits && !pod.spec.volumes.is_empty();
+        let waiting = keep.then(|| Box::new(pod.clone()));
+        let mut known = Known { version: pod.metadata.version(), waiting, ..Known::none() };
+        let shape = wanted.and_then(|wanted| {
+            known.problem = wanted.waits.as_deref().map(Arc::from);
+            self.shape(core, &mut pod, wanted)
+        });
+        match shape {
+            Ok(shape) => self.take_in(core, uid, pod, shape, known),
+            Err(Unfit(why)) if waits => {
+                self.pod_left(core, &uid);
+                core.remove_pod(&uid);
+                known.problem = Some(why.into());
+                known.refused = true;
+                known.name = Some(Box::new((pod.metadata.namespace, pod.metadata.name)));
+                self.note(uid, known);
+            }
+            // It runs, whatever is wrong with it: its place on the node counts at least.
+            Err(_) => self.take_in(core, uid, pod, Arc::new(least()), known),
+        }
+    }
+
+    /// The shape of a Pod. Takes out of it what nobody else needs.
+    fn shape(
+        &mut self,
+        core: &mut Core,
+        pod: &mut wire::Pod,
+        wanted: translate::Wanted,
+    ) -> Result<Arc<Shape>, Unfit> {
+        let namespace = self.texts.text(&pod.metadata.namespace);
+        let spec = pod.spec.take_template();
+        let (labels, annotations) = (&pod.metadata.labels, &pod.metadata.annotations);
+        let template = Template::new(namespace, spec, labels, annotations, wanted, &self.namespaces);
+        self.shapes.get(template, &self.cards, core.resources_mut())
+    }
+
+    fn take_in(
+        &mut self,
+        core: &mut Core,
+        uid: Arc<str>,
+        pod: wire::Pod,
+        shape: Arc<Shape>,
+        mut known: Known,
+    ) {
+        let ours = pod.spec.scheduler_name == self.settings.scheduler_name;
+        let before = self.pods.get(&uid).and_then(|known| known.group.clone());
+        let mut group = crate::model::GroupId::NONE;
+        if ours {
+            let mut membership = membership(&pod);
+            if !self.is_served(&membership) {
+                membership = Membership::Alone;
+            }
+            let name = membership.group(&pod.metadata);
+            let stays = before.as_deref() == Some(&*name);
+            if !stays {
+                self.pod_left(core, &uid);
+            }
+            group = self.join(core, &pod, &membership, !stays);
+            known.group = before.filter(|_| stays).or_else(|| Some(self.texts.text(&name)));
+        }
+        let phase = self.phase(core, &uid, &pod, known.problem.is_some());
+        let nominated = Some(&pod.status.nominated_node_name).filter(|name| !name.is_empty());
+        let nominated = nominated.map(|name| core.node_id(name));
+        let task = self.texts.text(translate::task(&pod));
+        let meta = pod.metadata;
+        let pod = Pod {
+            namespace: self.texts.text(&meta.namespace),
+            created: meta.created(),
+            name: meta.name.into(),
+            uid: Arc::clone(&uid),
+            labels: self.texts.labels(meta.labels),
+            shape,
+            group,
+            task,
+            priority: pod.spec.priority.unwrap_or(0),
+            terminating: meta.deletion_timestamp.is_some(),
+            ours,
+            phase,
+            nominated,
+        };
+        let seen = core.ledger().find_pod(&uid).and_then(|id| core.ledger().pod(id));
+        let news = news(seen, &pod);
+        if news != News::None {
+            core.upsert_pod(pod);
+        }
+        self.changed |= news == News::Some;
+        self.note(uid, known);
+    }
+
+    fn phase(&self, core: &mut Core, uid: &str, pod: &wire::Pod, held: bool) -> PodPhase {
+        if matches!(&*pod.status.phase, "Succeeded" | "Failed") {
+            return PodPhase::Ended;
+        }
+        if !pod.spec.node_name.is_empty() {
+            let given = pod.metadata.annotations.get(maar_api::names::ANNOTATION_CARDS);
+            let cards = given.and_then(|text| cards_taken(&self.cards, text)).unwrap_or_default();
+            let node = core.node_id(&pod.spec.node_name);
+            let known = core
+                .ledger()
+                .find_pod(uid)
+                .and_then(|id| core.ledger().pod(id))
+                .map(|state| &state.pod.phase);
+            let since = match known {
+                Some(PodPhase::Placed { node: known, since, .. }) if *known == node => *since,
+                _ => pod.status.start_time.map_or_else(|| pod.metadata.created(), Timestamp::as_millisecond),
+            };
+            return PodPhase::Placed { node, cards, since };
+        }
+        if held || !pod.spec.scheduling_gates.is_empty() || pod.metadata.deletion_timestamp.is_some() {
+            return PodPhase::Gated;
+        }
+        PodPhase::Pending
+    }
+
+    fn note(&mut self, uid: Arc<str>, known: Known) {
+        self.pods.insert(uid, known);
+    }
+
+    /// Takes a Pod out of the group it was counted in.
+    fn pod_left(&mut self, core: &mut Core, uid: &str) {
+        let group = self.pods.get_mut(uid).and_then(|known| known.group.take());
+        if let Some(group) = group {
+            self.leave(core, &group);
+        }
+    }
+
+    pub(super) fn pod_gone(&mut self, core: &mut Core, uid: &str) {
+        core.remove_pod(uid);
+        self.pod_left(core, uid);
+        let Some((uid, _)) = self.pods.remove_entry(uid) else { return };
+        let (set, order) = &mut self.gone;
+        if set.insert(Arc::clone(&uid)) {
+            order.push_back(uid);
+        }
+        if order.len() > GONE
+            && let Some(oldest) = order.pop_front()
+        {
+            set.remove(&oldest);
+        }
+        self.changed = true;
+    }
+
+    /// Claims, volumes or classes have changed: Pods that wait for some are looked at again.
+    pub(super) fn look_at_volumes_again(&mut self, core: &mut Core) {
+        let waiting: Vec<(Arc<str>, wire::Pod)> = self
+            .pods
+            .iter()
+            .filter_map(|(uid, known)| Some((Arc::clone(uid), known.waiting.as_deref()?.clone())))
+            .collect();
+        let mut waiting = waiting;
+        waiting.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (uid, pod) in waiting {
+            self.set_pod(core, uid, pod);
+        }
+    }
+
+    pub(super) fn set_waiting(&mut self, core: &mut Core, id: PodId, phase: PodPhase, why: Option<String>) {
+        let Some(state) = core.ledger().pod(id) else { return };
+        let apart = matches!(
+            (&state.pod.phase, &phase),
+            (PodPhase::Pending, PodPhase::Gated) | (PodPhase::Gated, PodPhase::Pending)
+        );
+        let Some(known) = self.pods.get_mut(&state.pod.uid).filter(|_| apart) else { return };
+        // Only who was set aside here is let go here.
+        if phase == PodPhase::Pending && !known.problem.as_deref().is_some_and(|why| why.starts_with(REFUSED))
+        {
+            return;
+        }
+        known.problem = why.map(|why| format!("{REFUSED}: {why}").into());
+        let pod = Pod { phase, ..state.pod.clone() };
+        core.upsert_pod(pod);
+    }
+
+    /// Whether a Pod is in the group that people call by this name.
+    pub(crate) fn is_member(&self, uid: &str, namespace: &str, name: &str) -> bool {
+        let group = self.pods.get(uid).and_then(|known| known.group.as_deref());
+        group
+            .and_then(|group| group.strip_prefix(namespace)?.strip_prefix('/'))
+            .is_some_and(|group| group.split_once(':').map_or(group, |(_, name)| name) == name)
+    }
+
+    /// Claims of a Pod that get their volume once its node is known.
+    pub(crate) fn claims_to_choose(&self, uid: &str) -> Vec<String> {
+        let Some(pod) = self.pods.get(uid).and_then(|known| known.waiting.as_deref()) else {
+            return Vec::new();
+        };
+        let meta = &pod.metadata;
+        self.volumes
+            .wanted(&meta.namespace, &meta.name, &pod.spec.volumes)
+            .map_or_else(|_| Vec::new(), |wanted| wanted.choose)
+    }
+
+    /// Pods that wait for something that the scheduler cannot give, in the order of their names; `refused` ones or others.
+    pub(crate) fn waiting(&self, core: &Core, refused: bool) -> Vec<Waiting> {
+        let mut all: Vec<Waiting> = self
+            .pods
+            .iter()
+            .filter(|(_, known)| known.refused == refused)
+            .filter_map(|(uid, known)| {
+                let why = Arc::clone(known.problem.as_ref()?);
+                let state = core.ledger().find_pod(uid).and_then(|id| core.ledger().pod(id));
+                let placed = state.map(|state| (state.pod.namespace.to_string(), state.pod.name.to_string()));
+                let (namespace, name) = known.name.as_deref().cloned().or(placed)?;
+                Some(Waiting { namespace, name, uid: uid.to_string(), why })
+            })
+            .collect();
+        all.sort_by(|one, other| (&one.namespace, &one.name).cmp(&(&other.namespace, &other.name)));
+        all
+    }
+}
+
+/// How much a new view of a Pod says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum News {
+    /// Nothing that matters here: kubelets report much.
+    None,
+    /// What was expected: our own bind shows.
+    Expected,
+    /// Something to think about.
+    Some,
+}
+
+fn news(known: Option<&PodState>, seen: &Pod) -> News {
+    let Some(known) = known else { return News::Some };
+    let old = &known.pod;
+    let same = old.terminating == seen.terminating
+        && old.priority == seen.priority
+        && old.group == seen.group
+        && old.nominated == seen.nominated
+        && Arc::ptr_eq(&old.labels, &seen.labels)
+        && (Arc::ptr_eq(&old.shape, &seen.shape) || old.shape == seen.shape);
+    if !same {
+        return News::Some;
+    }
+    match (&old.phase, &seen.phase) {
+        (PodPhase::Placed { node: one, .. }, PodPhase::Placed { node: other, .. }) if one == other => {
+            if known.assumed { News::Expected } else { News::None }
+        }
+        (one, other) if one == other => News::None,
+        _ => News::Some,
+    }
+}
+
+/// What a held Pod's reason begins with if its bind was refused.
+const REFUSED: &str = "its bind was refused";
+
+impl Known {
+    fn none() -> Self {
+        Self { version: 0, group: None, problem: None, refused: false, waiting: None, name: None }
+    }
+}
+
+/// The least a running Pod takes.
+fn least() -> Shape {
+    let mut requests = Amounts::default();
+    requests.set(ResourceId::PODS, 1);
+    Shape { requests, ..Shape::default() }
+}

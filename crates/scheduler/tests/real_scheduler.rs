@@ -1,0 +1,14 @@
+//! The scheduler on every kind of cluster, and under every kind of trouble the embedded one can make.
+//!
+//! Named like the other suites that `make real` runs against a real API server.
+
+#![expect(clippy::panic, reason = "a test stops at the first surprise")]
+
+mod scheduler {
+    mod cards;
+    mod faults;
+    mod gangs;
+    mod leaders;
+    mod pods;
+    mod setup;
+}
