@@ -122,7 +122,11 @@ fn table(uses: &[NodeUse]) -> Table {
             or_dash(one.pool.as_deref()),
             one.status.to_owned(),
             part(one, resources::CPU),
-            part(one, resources::MEMORY),
+            format!(
+                "{}/{}Gi",
+                gibibytes(one.used.get(resources::MEMORY)),
+                gibibytes(one.allocatable.get(resources::MEMORY))
+            ),
             cards(one),
             (one.user_pods + one.system_pods + one.external_pods).to_string(),
             one.user_pods.to_string(),
@@ -133,6 +137,15 @@ fn table(uses: &[NodeUse]) -> Table {
     let titles =
         vec!["NODE", "POOL", "STATUS", "CPU", "MEMORY", "CARDS", "PODS", "USER-JOB", "SYSTEM", "EXTERNAL"];
     Table { titles, narrow: 7, rows: rows.collect() }
+}
+
+/// Nodes give their memory in kibibytes, which people do not read.
+fn gibibytes(amount: Quantity) -> String {
+    let tenths = i128::from(amount.value()) * 10 / (1 << 30);
+    match tenths % 10 {
+        0 => (tenths / 10).to_string(),
+        tenth => format!("{}.{tenth}", tenths / 10),
+    }
 }
 
 /// Everything a node has beside processors, memory, disk and places for Pods.
@@ -153,6 +166,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn memory_is_told_in_gibibytes() {
+        let told = |text: &str| gibibytes(Quantity::parse(text).unwrap());
+        assert_eq!((told("64Gi"), told("24682416Ki"), told("0")), ("64".into(), "23.5".into(), "0".into()));
+    }
 
     #[test]
     fn nodes_and_what_is_taken_of_them() {
