@@ -39,7 +39,7 @@ const CHANGES: usize = 32;
 /// Batches taken in before the next pass.
 const TAKEN: usize = 16;
 /// How often people and scrapers are told how things stand.
-const REPORT: Duration = Duration::from_secs(5);
+const REPORT: Duration = Duration::from_secs(2);
 /// However quiet it is, the core's clock is looked at this often.
 const LOOK: Duration = Duration::from_secs(1);
 

@@ -28,7 +28,7 @@ const AT_A_TIME: usize = 10;
 /// A group is explained this often at most.
 const PAUSE: Duration = Duration::from_secs(30);
 /// Who has just come is not told why it waits.
-const YOUNG: Millis = 3000;
+const YOUNG: Millis = 1000;
 /// How long a write may take.
 const WRITE: Duration = Duration::from_secs(10);
 /// Who writes into the status of jobs.
