@@ -10,5 +10,6 @@ mod scheduler {
     mod gangs;
     mod leaders;
     mod pods;
+    mod preemption;
     mod setup;
 }

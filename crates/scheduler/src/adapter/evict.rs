@@ -83,7 +83,6 @@ impl Evicted {
 #[derive(Debug)]
 pub(crate) struct StillNeeded {
     pub(crate) pod: PodId,
-    pub(crate) claimant: GroupId,
     pub(crate) reply: oneshot::Sender<bool>,
 }
 
@@ -140,7 +139,7 @@ pub(crate) async fn evict(
 
 async fn still_needed(evict: &Evict, needed: &mpsc::Sender<StillNeeded>) -> bool {
     let (reply, answer) = oneshot::channel();
-    let ask = StillNeeded { pod: evict.id, claimant: evict.claimant, reply };
+    let ask = StillNeeded { pod: evict.id, reply };
     needed.send(ask).await.is_ok() && answer.await.unwrap_or(false)
 }
 

@@ -304,9 +304,7 @@ impl Scheduler {
 
     /// Whether a victim still has to go: its claimant waits, and it has not gone by itself.
     fn answer(&self, question: StillNeeded) {
-        let ledger = self.core.ledger();
-        let waits = ledger.group(question.claimant).is_some_and(|group| !group.pending.is_empty());
-        let _ = question.reply.send(waits && ledger.pod(question.pod).is_some());
+        let _ = question.reply.send(self.core.is_awaited(question.pod));
     }
 
     fn explain(&mut self, ask: Ask) {

@@ -96,6 +96,16 @@ impl Deferred {
         self.by_group.get(&group)?.first().and_then(|number| self.starts.get(number))
     }
 
+    /// Those who wait for a Pod to go.
+    fn waiting_for(&self, pod: PodId) -> impl Iterator<Item = &Start> {
+        self.waiters.get(&pod).into_iter().flatten().filter_map(|number| self.starts.get(number))
+    }
+
+    /// Groups that wait for others to go.
+    fn groups(&self) -> impl Iterator<Item = GroupId> + '_ {
+        self.starts.values().map(|start| start.group)
+    }
+
     /// Since when the longest has been waiting.
     pub(crate) fn oldest(&self) -> Option<Millis> {
         self.starts.values().next().map(|start| start.since)
@@ -132,6 +142,18 @@ impl Deferred {
 }
 
 impl Core {
+    /// Whether somebody still counts on the room of a Pod that was asked to go.
+    pub fn is_awaited(&self, pod: PodId) -> bool {
+        let is_there =
+            |pod: &PodId| self.ledger.pod(*pod).is_some_and(|state| state.assumed && !state.pod.terminating);
+        self.deferred.waiting_for(pod).any(|start| start.pods.iter().all(is_there))
+    }
+
+    /// Groups with Pods that are not bound: they wait for a place, or for others to leave the one they have.
+    pub fn groups_waiting(&self) -> BTreeSet<GroupId> {
+        self.ledger.groups_pending().map(|state| state.id).chain(self.deferred.groups()).collect()
+    }
+
     /// A Pod that was asked to go has gone.
     pub(super) fn has_left(&mut self, pod: PodId) {
         let Some((leaving, waiters)) = self.deferred.forget(pod) else { return };

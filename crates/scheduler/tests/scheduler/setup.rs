@@ -91,9 +91,14 @@ fn config(identity: String, election: Option<String>) -> RoleConfig {
 
 /// Starts a scheduler for the Pods of this scenario.
 pub(crate) fn start(arena: &Arena, client: Client, identity: &str) -> Scheduler {
+    start_with(arena, client, identity, settings(arena))
+}
+
+/// The same with other settings.
+pub(crate) fn start_with(arena: &Arena, client: Client, identity: &str, settings: Settings) -> Scheduler {
     let environment = environment(1);
     let metrics = SchedulerMetrics::register(&environment.metrics);
-    let (role, _) = role(settings(arena), metrics);
+    let (role, _) = role(settings, metrics);
     let config = config(identity.to_owned(), Some(arena.namespace().to_owned()));
     let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
     let task = tokio::spawn(role.run(over(client, cut.clone()), config, environment, stop.clone()));

@@ -1,6 +1,10 @@
 //! Why groups wait: explained now and then, a few at a time, and told when it has changed.
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::Time};
@@ -63,12 +67,15 @@ impl Waiters {
     /// Explains a few of those who wait; answers what is new.
     pub(super) fn look(&mut self, core: &mut Core, world: &World, now: Millis) -> Vec<Told> {
         while self.writing.try_join_next().is_some() {}
-        self.told.retain(|id, _| core.ledger().group(*id).is_some_and(|group| !group.pending.is_empty()));
-        self.clear(core, world);
+        let waiting = core.groups_waiting();
+        self.told.retain(|id, _| waiting.contains(id));
+        self.clear(core, world, &waiting);
         let moment = Instant::now();
         let due = |id: &GroupId| self.told.get(id).is_none_or(|(at, _)| moment - *at >= PAUSE);
-        let waiting = core.ledger().groups_pending().filter(|state| now - state.group.created >= YOUNG);
-        let ids: Vec<GroupId> = waiting.map(|state| state.id).filter(due).take(AT_A_TIME).collect();
+        let old_enough =
+            |id: &GroupId| core.ledger().group(*id).is_some_and(|state| now - state.group.created >= YOUNG);
+        let ids = waiting.into_iter().filter(|id| old_enough(id) && due(id));
+        let ids: Vec<GroupId> = ids.take(AT_A_TIME).collect();
         let mut news = Vec::new();
         for id in ids {
             let Some(explanation) = core.explain(id, now) else { continue };
@@ -93,11 +100,9 @@ impl Waiters {
     }
 
     /// Takes back what stands in the status of jobs that do not wait any more.
-    fn clear(&mut self, core: &Core, world: &World) {
+    fn clear(&mut self, core: &Core, world: &World, waiting: &BTreeSet<GroupId>) {
         for name in world.jobs_with_reason() {
-            let id = core.ledger().find_group(name);
-            let waits =
-                id.and_then(|id| core.ledger().group(id)).is_some_and(|group| !group.pending.is_empty());
+            let waits = core.ledger().find_group(name).is_some_and(|id| waiting.contains(&id));
             if !waits && self.writing.len() < AT_A_TIME {
                 self.send(name, &json!({}));
             }
@@ -126,7 +131,8 @@ impl Waiters {
 fn subject(core: &Core, world: &World, id: GroupId) -> Option<ObjectReference> {
     let state = core.ledger().group(id)?;
     world.reference(&state.group.name).or_else(|| {
-        let pod = &core.ledger().pod(*state.pending.first()?)?.pod;
+        let first = state.pending.first().or_else(|| state.placed.first())?;
+        let pod = &core.ledger().pod(*first)?.pod;
         Some(super::pod_reference(&pod.namespace, &pod.name, &pod.uid))
     })
 }
