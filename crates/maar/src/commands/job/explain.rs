@@ -83,7 +83,7 @@ fn queue_words(queue: &QueueStatus) -> String {
         let _ = writeln!(text, "  place in the queue of its account: {position}");
     }
     for one in &queue.filters {
-        let _ = writeln!(text, "  {} nodes refused by {}", one.nodes, one.filter);
+        let _ = writeln!(text, "  {} nodes {}", one.nodes, one.filter);
     }
     if !queue.waits_for.is_empty() {
         let _ = writeln!(text, "  has to end first: {}", queue.waits_for.join(", "));
@@ -107,7 +107,7 @@ mod tests {
                 "phase": "Pending", "message": "1 of 1 Pods wait for nodes", "attempt": 0, "retries": 0, "preemptions": 0,
                 "queue": {
                     "position": 3, "message": "account vision has all it may have of nvidia.com/gpu",
-                    "filters": [{ "filter": "taints", "nodes": 4 }], "waitsFor": ["lab/other"],
+                    "filters": [{ "filter": "have a taint that it does not tolerate", "nodes": 4 }], "waitsFor": ["lab/other"],
                     "estimatedStart": "2026-01-01T00:00:00Z",
                 },
             },

@@ -151,11 +151,13 @@ fn queue_status(explanation: &Explanation) -> QueueStatus {
             .map(|one| FilterCount { filter: one.why.clone(), nodes: count(one.nodes) })
             .collect(),
         waits_for: explanation.must_end.iter().map(|ending| ending.name.clone()).collect(),
-        // To the minute: an estimate that moves by seconds is no news.
-        estimated_start: explanation
-            .start
-            .and_then(|start| Timestamp::from_millisecond(start.div_euclid(60_000) * 60_000).ok().map(Time)),
+        estimated_start: explanation.start.and_then(next_minute).map(Time),
     }
+}
+
+/// To the minute: an estimate that moves by seconds is no news. Upwards, or it would be over before it comes.
+fn next_minute(start: Millis) -> Option<Timestamp> {
+    Timestamp::from_millisecond(start.saturating_add(59_999).div_euclid(60_000) * 60_000).ok()
 }
 
 /// Where a group stands, in one word.
