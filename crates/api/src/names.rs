@@ -62,8 +62,11 @@ pub const ANNOTATION_STOP_REASON: &str = "maar.io/stop-reason";
 pub const ANNOTATION_LOCKED_UNTIL: &str = "maar.io/locked-until";
 /// Annotation of jobs and workspaces: clean-up policies leave it alone if `true`.
 pub const ANNOTATION_KEEP: &str = "maar.io/keep";
-/// Annotation of jobs and workspaces: a clean-up policy will end it at this time (RFC 3339).
+/// Annotation of jobs and workspaces: a clean-up policy will end it at this time (RFC 3339). For people and programs to
+/// read; what counts is the status.
 pub const ANNOTATION_CLEAN_AT: &str = "maar.io/clean-at";
+/// Annotation of jobs and workspaces: which rule of the policy will end it.
+pub const ANNOTATION_CLEAN_RULE: &str = "maar.io/clean-rule";
 
 /// Node label: the pool it belongs to.
 pub const LABEL_POOL: &str = "maar.io/pool";

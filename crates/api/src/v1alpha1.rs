@@ -5,6 +5,7 @@
 #![expect(unreachable_pub, reason = "KubeSchema repeats the public structs inside a function")]
 
 mod account;
+mod cleanup;
 mod condition;
 mod duty;
 mod job;
@@ -14,10 +15,8 @@ mod shared;
 mod task;
 mod workspace;
 
-pub use account::{
-    Account, AccountSpec, AccountStatus, CleanupSpec, IdleRule, LongRunningRule, MemberRole, MemberSpec,
-    MemberStatus, WaitingRule,
-};
+pub use account::{Account, AccountSpec, AccountStatus, MemberRole, MemberSpec, MemberStatus};
+pub use cleanup::{CleanupRule, CleanupSpec, CleanupStatus, IdleRule, LongRunningRule, WaitingRule};
 pub use condition::{condition_types, reasons};
 pub use duty::{ArraySpec, Concurrency, ElasticSpec, LaunchSpec, ScheduleSpec, StopSpec};
 pub use job::{AIJob, AIJobSpec, Backend, JobType, RestartPolicy, ServiceLevel};

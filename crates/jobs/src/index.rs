@@ -3,13 +3,16 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use kube::{Resource, ResourceExt as _, runtime::watcher::Event};
 use maar_controller::watch::Guarded;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 /// Name of an object with a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,19 +48,27 @@ pub(crate) struct Touched {
 }
 
 /// What the watch says of one object: the object, or why it cannot be read.
-type Entry<K> = Result<Arc<K>, String>;
+pub(crate) type Entry<K> = Result<Arc<K>, String>;
 
 /// See the module. Clones share everything.
 #[derive(Debug)]
 pub(crate) struct Index<K> {
     inner: Arc<Mutex<Inner<K>>>,
     label: &'static str,
-    ready: watch::Sender<bool>,
+    ready: Arc<Ready>,
+}
+
+/// Whether everything was listed. Those who wait are woken in the order in which they came, so that a seed has one
+/// history.
+#[derive(Debug, Default)]
+struct Ready {
+    is: AtomicBool,
+    changed: Notify,
 }
 
 impl<K> Clone for Index<K> {
     fn clone(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner), label: self.label, ready: self.ready.clone() }
+        Self { inner: Arc::clone(&self.inner), label: self.label, ready: Arc::clone(&self.ready) }
     }
 }
 
@@ -73,13 +84,25 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
     /// Objects belong to the one that `label` names.
     pub(crate) fn new(label: &'static str) -> Self {
         let inner = Inner { objects: BTreeMap::new(), groups: BTreeMap::new(), listed: None };
-        Self { inner: Arc::new(Mutex::new(inner)), label, ready: watch::Sender::new(false) }
+        Self { inner: Arc::new(Mutex::new(inner)), label, ready: Arc::default() }
+    }
+
+    /// A new watch begins: what was known may be old until it has listed everything.
+    pub(crate) fn begin(&self) {
+        self.ready.is.store(false, Ordering::Release);
     }
 
     /// Waits for the first whole list.
     pub(crate) async fn ready(&self) {
-        // The sender lives in this index, so waiting cannot fail.
-        let _ = self.ready.subscribe().wait_for(|ready| *ready).await;
+        loop {
+            let mut changed = std::pin::pin!(self.ready.changed.notified());
+            // From here on no change is missed.
+            changed.as_mut().enable();
+            if self.ready.is.load(Ordering::Acquire) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     /// Takes an event in and says whom it concerns.
@@ -100,7 +123,8 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
                 for key in &gone {
                     self.remove(&mut inner, key, &mut touched);
                 }
-                self.ready.send_replace(true);
+                self.ready.is.store(true, Ordering::Release);
+                self.ready.changed.notify_waiters();
             }
         }
         touched
@@ -138,6 +162,16 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
     /// One object.
     pub(crate) fn get(&self, key: &Key) -> Option<Entry<K>> {
         self.inner.lock().objects.get(key).cloned()
+    }
+
+    /// All objects that can be read, in the order of their names.
+    pub(crate) fn all(&self) -> Vec<Arc<K>> {
+        self.inner.lock().objects.values().filter_map(|entry| entry.clone().ok()).collect()
+    }
+
+    /// All objects, also those that cannot be read.
+    pub(crate) fn entries(&self) -> Vec<Entry<K>> {
+        self.inner.lock().objects.values().cloned().collect()
     }
 
     /// All objects that belong to `owner`, in the order of their names.

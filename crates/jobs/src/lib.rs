@@ -4,15 +4,20 @@
 //! [`kind`]s; [`pod`] makes a Pod of a task. [`role`] puts the controllers together.
 #![warn(missing_docs)]
 
+mod account;
 mod card;
+mod cleanup;
 mod cron;
 mod error;
 mod family;
+mod field;
 mod index;
 mod install;
 mod job;
 mod key;
 mod kind;
+mod malformed;
+mod metrics;
 mod name;
 mod object;
 mod pod;
@@ -20,12 +25,20 @@ mod pod_kind;
 mod policy;
 mod role;
 mod status;
+mod template;
+mod views;
 mod volcano_queue;
 mod workspace;
 
+pub use cleanup::{
+    CardUse, Everything, Finding, Kind, NodeCards, Prometheus, PrometheusError, Readings, UseError, Uses,
+    findings, windows,
+};
 pub use install::{InstallError, install};
 pub use key::Entropy;
+pub use metrics::{CleanupLabels, JobsMetrics, PhaseLabel};
 pub use pod_kind::{PodKind, PodKinds};
-pub use policy::{CleanupRule, Verdict, Work, judge, policy_of};
-pub use role::role;
+pub use policy::{Kept, Verdict, Warning, Work, judge, policy_of};
+pub use role::{Settings, role};
+pub use template::lost as lost_fields;
 pub use volcano_queue::{QueueError, accounts_from_queues};

@@ -5,14 +5,14 @@
 //! left alone. A threshold that is missing cannot happen: the types demand them.
 
 use jiff::{SignedDuration, Timestamp};
-use maar_api::v1alpha1::{Account, CleanupSpec, JobType};
+use maar_api::v1alpha1::{Account, CleanupRule, CleanupSpec, JobType};
 
 /// What is known of a job or a workspace.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Work {
     /// People sit in front of it: Jupyter, code-server, workspaces.
     pub interactive: bool,
-    /// Its type, if it is a job.
+    /// Its type, if it is a job or a workspace of such a type.
     pub job_type: Option<JobType>,
     /// Since when it runs; none if it does not.
     pub running_since: Option<Timestamp>,
@@ -21,23 +21,30 @@ pub struct Work {
     /// Highest use in percent of each card of each of its Pods over the window of the rule. None where it is not known
     /// for the whole window: what is not measured is not idle.
     pub cards: Vec<Option<f64>>,
-    /// Somebody said that it is to be kept.
-    pub keep: bool,
-    /// Until when it is locked or protected.
-    pub locked_until: Option<Timestamp>,
-    /// When it will be ended, according to a warning that was given.
-    pub warned_for: Option<Timestamp>,
+    /// Why no rule touches it, if so.
+    pub kept: Option<Kept>,
+    /// What people were told.
+    pub warned: Option<Warning>,
 }
 
-/// Which rule.
+/// Why no rule touches a piece of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// Somebody said that it is to be kept.
+    ForGood,
+    /// It is locked or protected until then.
+    Until(Timestamp),
+    /// It is locked until a time that cannot be read: nothing is ended over a typing error.
+    Unreadable(String),
+}
+
+/// A warning that was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CleanupRule {
-    /// It ran for long.
-    LongRunning,
-    /// Its cards idle.
-    Idle,
-    /// It waited for long.
-    Waiting,
+pub struct Warning {
+    /// Of which rule.
+    pub rule: CleanupRule,
+    /// When it will be ended.
+    pub end: Timestamp,
 }
 
 /// What is to be done with a piece of work.
@@ -46,60 +53,49 @@ pub enum Verdict {
     /// Nothing.
     Leave,
     /// Nothing, because it is locked or kept.
-    Kept,
+    Kept(Kept),
     /// Tell people that it will be ended then.
-    Warn {
-        /// Why.
-        rule: CleanupRule,
-        /// When it will be ended.
-        end: Timestamp,
-    },
+    Warn(Warning),
     /// People are warned; wait.
-    Warned {
-        /// When it will be ended.
-        end: Timestamp,
-    },
+    Warned(Warning),
     /// The reason of the warning is gone.
     TakeBack,
     /// End it.
-    End {
-        /// Why.
-        rule: CleanupRule,
-    },
+    End(CleanupRule),
 }
 
-/// The policy that holds for an account: its own, or that of the nearest account above it.
-pub fn policy_of<'a>(name: &str, accounts: &'a [Account]) -> Option<&'a CleanupSpec> {
-    let mut next = name.to_owned();
+/// The policy that holds for an account, and the account that has it: its own, or that of the nearest account above it.
+pub fn policy_of<'a, A: AsRef<Account>>(name: &str, accounts: &'a [A]) -> Option<(&'a str, &'a CleanupSpec)> {
+    let mut next = name;
     // No path to the root is longer than there are accounts; a cycle would be.
     for _ in 0..accounts.len() {
-        let account = accounts.iter().find(|one| one.metadata.name.as_ref() == Some(&next))?;
+        let account =
+            accounts.iter().map(AsRef::as_ref).find(|one| one.metadata.name.as_deref() == Some(next))?;
         if let Some(policy) = &account.spec.cleanup {
-            return Some(policy);
+            return Some((account.metadata.name.as_deref()?, policy));
         }
-        next = account.spec.parent.clone()?;
+        next = account.spec.parent.as_deref()?;
     }
     None
 }
 
 /// What a policy says of a piece of work.
 pub fn judge(policy: &CleanupSpec, work: &Work, now: Timestamp) -> Verdict {
-    if work.keep || work.locked_until.is_some_and(|until| until > now) {
-        return if work.warned_for.is_some() { Verdict::TakeBack } else { Verdict::Kept };
+    if let Some(kept) = &work.kept {
+        return if work.warned.is_some() { Verdict::TakeBack } else { Verdict::Kept(kept.clone()) };
     }
     let dues = [long_running(policy, work), idle(policy, work, now), waiting(policy, work)];
-    let Some(due) = dues.into_iter().flatten().min_by_key(|due| due.at) else {
-        return if work.warned_for.is_some() { Verdict::TakeBack } else { Verdict::Leave };
+    let mut dues = dues.into_iter().flatten();
+    let Some(warned) = work.warned else {
+        let near = dues.filter(|due| due.is_near(now)).min_by_key(|due| due.end(now));
+        return near
+            .map_or(Verdict::Leave, |due| Verdict::Warn(Warning { rule: due.rule, end: due.end(now) }));
     };
-    match work.warned_for {
-        Some(end) if now >= end && now >= due.at => Verdict::End { rule: due.rule },
-        Some(end) if now < end => Verdict::Warned { end },
-        // The warning was for another reason that has gone; this one is still ahead.
-        Some(_) => Verdict::TakeBack,
-        None if later(now, due.notice) >= due.at => {
-            Verdict::Warn { rule: due.rule, end: due.at.max(later(now, due.notice)) }
-        }
-        None => Verdict::Leave,
+    // Each rule has its own notice, so the warning of one is none of another.
+    match dues.find(|due| due.rule == warned.rule) {
+        Some(due) if now >= warned.end && now >= due.at => Verdict::End(due.rule),
+        Some(due) if now < warned.end && due.is_near(now) => Verdict::Warned(warned),
+        _ => Verdict::TakeBack,
     }
 }
 
@@ -108,6 +104,18 @@ struct Due {
     rule: CleanupRule,
     at: Timestamp,
     notice: SignedDuration,
+}
+
+impl Due {
+    /// Whether people are to be told by now.
+    fn is_near(&self, now: Timestamp) -> bool {
+        later(now, self.notice) >= self.at
+    }
+
+    /// When it is ended if people are told now: nobody is ended without the whole notice.
+    fn end(&self, now: Timestamp) -> Timestamp {
+        self.at.max(later(now, self.notice))
+    }
 }
 
 fn long_running(policy: &CleanupSpec, work: &Work) -> Option<Due> {
@@ -139,7 +147,7 @@ fn waiting(policy: &CleanupSpec, work: &Work) -> Option<Due> {
     Some(Due { rule: CleanupRule::Waiting, at, notice: SignedDuration::from_mins(rule.warn_minutes) })
 }
 
-fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
+pub(crate) fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
     time.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
@@ -169,53 +177,78 @@ mod tests {
         Work { running_since: Some(START), cards: vec![Some(50.0)], ..Work::default() }
     }
 
+    fn warned(rule: CleanupRule, hour: i64) -> Warning {
+        Warning { rule, end: hours(hour) }
+    }
+
     #[test]
     fn long_runs_are_warned_and_then_ended() {
         let policy = policy();
         assert_eq!(judge(&policy, &running(), hours(71)), Verdict::Leave);
-        let want = Verdict::Warn { rule: CleanupRule::LongRunning, end: hours(96) };
-        assert_eq!(judge(&policy, &running(), hours(72)), want);
-        let warned = Work { warned_for: Some(hours(96)), ..running() };
-        assert_eq!(judge(&policy, &warned, hours(95)), Verdict::Warned { end: hours(96) });
-        assert_eq!(judge(&policy, &warned, hours(96)), Verdict::End { rule: CleanupRule::LongRunning });
-        let late = Verdict::Warn { rule: CleanupRule::LongRunning, end: hours(224) };
+        let end = Warning { rule: CleanupRule::LongRunning, end: hours(96) };
+        assert_eq!(judge(&policy, &running(), hours(72)), Verdict::Warn(end));
+        let told = Work { warned: Some(end), ..running() };
+        assert_eq!(judge(&policy, &told, hours(95)), Verdict::Warned(end));
+        assert_eq!(judge(&policy, &told, hours(96)), Verdict::End(CleanupRule::LongRunning));
+        let late = Verdict::Warn(Warning { rule: CleanupRule::LongRunning, end: hours(224) });
         assert_eq!(judge(&policy, &running(), hours(200)), late, "nobody is ended without a full warning");
         let desk = Work { interactive: true, ..running() };
-        assert!(matches!(judge(&policy, &desk, hours(24)), Verdict::Warn { .. }));
+        assert!(matches!(judge(&policy, &desk, hours(24)), Verdict::Warn(_)));
     }
 
     #[test]
     fn all_cards_of_all_pods_must_idle() {
         let policy = policy();
         let with = |cards: Vec<Option<f64>>| Work { cards, ..running() };
-        let idle =
-            Verdict::Warn { rule: CleanupRule::Idle, end: later(hours(2), SignedDuration::from_mins(30)) };
+        let end = later(hours(2), SignedDuration::from_mins(30));
+        let idle = Verdict::Warn(Warning { rule: CleanupRule::Idle, end });
         assert_eq!(judge(&policy, &with(vec![Some(0.0), Some(0.0)]), hours(2)), idle);
         for busy in [vec![Some(0.0), Some(3.0)], vec![Some(0.0), None], vec![]] {
             assert_eq!(judge(&policy, &with(busy), hours(2)), Verdict::Leave);
         }
-        let again = Work { warned_for: Some(hours(3)), ..with(vec![Some(80.0)]) };
+        let again = Work { warned: Some(warned(CleanupRule::Idle, 3)), ..with(vec![Some(80.0)]) };
         assert_eq!(judge(&policy, &again, hours(3)), Verdict::TakeBack, "it is used again");
+    }
+
+    #[test]
+    fn the_warning_of_one_rule_is_none_of_another() {
+        let told = Work { warned: Some(warned(CleanupRule::Idle, 100)), ..running() };
+        // It ran too long as well, which hid behind the other warning; that one asks for a day of notice.
+        assert_eq!(judge(&policy(), &told, hours(100)), Verdict::TakeBack);
+        let want = Verdict::Warn(Warning { rule: CleanupRule::LongRunning, end: hours(124) });
+        assert_eq!(judge(&policy(), &running(), hours(100)), want);
+    }
+
+    #[test]
+    fn a_warning_is_taken_back_at_once_when_the_end_has_moved() {
+        let resumed = Work {
+            running_since: Some(hours(90)),
+            warned: Some(warned(CleanupRule::LongRunning, 96)),
+            ..running()
+        };
+        assert_eq!(judge(&policy(), &resumed, hours(91)), Verdict::TakeBack);
     }
 
     #[test]
     fn waiting_is_for_the_named_types_and_locks_hold() {
         let policy = policy();
         let wait = |kind| Work { waiting_since: Some(START), job_type: Some(kind), ..Work::default() };
-        assert!(matches!(judge(&policy, &wait(JobType::Jupyter), hours(1)), Verdict::Warn { .. }));
+        assert!(matches!(judge(&policy, &wait(JobType::Jupyter), hours(1)), Verdict::Warn(_)));
         assert_eq!(judge(&policy, &wait(JobType::Single), hours(9)), Verdict::Leave);
-        let kept = Work { keep: true, ..running() };
-        assert_eq!(judge(&policy, &kept, hours(999)), Verdict::Kept);
-        let locked = Work { locked_until: Some(hours(100)), warned_for: Some(hours(96)), ..running() };
+        let kept = Work { kept: Some(Kept::ForGood), ..running() };
+        assert_eq!(judge(&policy, &kept, hours(999)), Verdict::Kept(Kept::ForGood));
+        let told = Work { warned: Some(warned(CleanupRule::LongRunning, 96)), ..running() };
+        let locked = Work { kept: Some(Kept::Until(hours(100))), ..told.clone() };
         assert_eq!(judge(&policy, &locked, hours(99)), Verdict::TakeBack);
-        assert!(matches!(judge(&policy, &locked, hours(101)), Verdict::End { .. }));
+        assert_eq!(judge(&policy, &told, hours(101)), Verdict::End(CleanupRule::LongRunning));
     }
 
     #[test]
     fn an_account_without_a_policy_has_that_of_its_parent() {
         let account = |name: &str, parent: Option<&str>, cleanup: Option<CleanupSpec>| {
             let spec = json!({ "parent": parent, "cleanup": cleanup });
-            serde_json::from_value::<Account>(json!({ "metadata": { "name": name }, "spec": spec })).unwrap()
+            let object = json!({ "metadata": { "name": name }, "spec": spec });
+            std::sync::Arc::new(serde_json::from_value::<Account>(object).unwrap())
         };
         let own = CleanupSpec { dry_run: true, ..CleanupSpec::default() };
         let accounts = [
@@ -225,25 +258,25 @@ mod tests {
             account("x", Some("y"), None),
             account("y", Some("x"), None),
         ];
-        assert_eq!(policy_of("vision", &accounts), Some(&policy()));
-        assert_eq!(policy_of("speech", &accounts), Some(&own));
+        assert_eq!(policy_of("vision", &accounts), Some(("lab", &policy())));
+        assert_eq!(policy_of("speech", &accounts), Some(("speech", &own)));
         assert_eq!((policy_of("x", &accounts), policy_of("nobody", &accounts)), (None, None));
     }
 
     proptest! {
         #[test]
         fn nothing_ends_that_was_not_warned_or_is_kept(
-            hour in 0_i64..500, keep: bool, locked in proptest::option::of(0_i64..500),
-            warned in proptest::option::of(0_i64..500), percent in 0.0..100.0_f64,
+            hour in 0_i64..500, keep: bool, rule in 0..3_usize, told in proptest::option::of(0_i64..500),
+            percent in 0.0..100.0_f64,
         ) {
+            let rule = [CleanupRule::LongRunning, CleanupRule::Idle, CleanupRule::Waiting][rule];
             let work = Work {
-                keep, locked_until: locked.map(hours), warned_for: warned.map(hours), cards: vec![Some(percent)],
-                ..running()
+                kept: keep.then_some(Kept::ForGood), warned: told.map(|hour| warned(rule, hour)),
+                cards: vec![Some(percent)], ..running()
             };
             let now = hours(hour);
-            if let Verdict::End { .. } = judge(&policy(), &work, now) {
-                prop_assert!(!keep && warned.is_some_and(|at| hours(at) <= now));
-                prop_assert!(locked.is_none_or(|until| hours(until) <= now));
+            if let Verdict::End(ended) = judge(&policy(), &work, now) {
+                prop_assert!(!keep && ended == rule && told.is_some_and(|at| hours(at) <= now));
             }
         }
     }

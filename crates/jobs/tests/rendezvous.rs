@@ -13,7 +13,7 @@ use kube::{
 use maar_api::v1alpha1::{AIJob, JobPhase};
 use maar_controller::{Environment, RoleConfig, backoff::Dice, clock::SystemClock};
 use maar_embedded::{Cluster, Config};
-use maar_jobs::{Entropy, install, role};
+use maar_jobs::{Entropy, JobsMetrics, Settings, install, role};
 use maar_nodes::{Clock, LocalOptions, find_sandbox, run_local};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -134,7 +134,9 @@ async fn world() -> Option<World> {
     cluster.set_kubelets(node.dialer());
     let environment = Environment::new(Arc::new(SystemClock), Dice::seeded(1));
     let config = RoleConfig { identity: "test".to_owned(), election: None, drain: Duration::from_secs(2) };
-    tokio::spawn(role(&Entropy::system()).run(client.clone(), config, environment, stop.clone()));
+    let metrics = JobsMetrics::register(&environment.metrics);
+    let role = role(&Settings::new(Entropy::system()), &metrics);
+    tokio::spawn(role.run(client.clone(), config, environment, stop.clone()));
     Some(World { client, _cluster: cluster, _folder: folder, _stop: stop.drop_guard() })
 }
 

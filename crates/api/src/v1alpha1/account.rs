@@ -5,7 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{JobType, schema};
+use super::{CleanupSpec, schema};
 use crate::ResourceList;
 
 /// What an account may have.
@@ -24,6 +24,7 @@ use crate::ResourceList;
         .message("an account is not its own parent"),
     printcolumn(name = "Parent", type_ = "string", json_path = ".spec.parent"),
     printcolumn(name = "Weight", type_ = "integer", json_path = ".spec.weight"),
+    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type=='Ready')].status"),
     printcolumn(name = "Running", type_ = "integer", json_path = ".status.runningPods"),
     printcolumn(name = "Pending", type_ = "integer", json_path = ".status.pendingPods"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
@@ -97,69 +98,6 @@ pub enum MemberRole {
     Admin,
 }
 
-/// When work is ended for being forgotten. Each rule is warned of first, and leaves locked and kept work alone.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CleanupSpec {
-    /// Only say what would be ended.
-    #[serde(default)]
-    pub dry_run: bool,
-    /// Work that has run for long.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub long_running: Option<LongRunningRule>,
-    /// Work whose cards are not used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub idle: Option<IdleRule>,
-    /// Jobs that have waited for long.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<WaitingRule>,
-}
-
-/// Work that has run for long.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct LongRunningRule {
-    /// Hours for jobs that end by themselves.
-    #[schemars(range(min = 1, max = 87600))]
-    pub batch_hours: i64,
-    /// Hours for Jupyter, code-server and workspaces.
-    #[schemars(range(min = 1, max = 87600))]
-    pub interactive_hours: i64,
-    /// Hours between the warning and the end.
-    #[schemars(range(min = 0, max = 87600))]
-    pub warn_hours: i64,
-}
-
-/// Work whose cards are not used: all cards of all its Pods.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct IdleRule {
-    /// Minutes over which use is looked at.
-    #[schemars(range(min = 1, max = 43200))]
-    pub window_minutes: i64,
-    /// Percent of use at or below which a card is idle.
-    #[schemars(range(min = 0, max = 99))]
-    pub percent: i64,
-    /// Minutes between the warning and the end.
-    #[schemars(range(min = 0, max = 43200))]
-    pub warn_minutes: i64,
-}
-
-/// Jobs that have waited for long.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct WaitingRule {
-    /// Minutes.
-    #[schemars(range(min = 1, max = 525_600))]
-    pub minutes: i64,
-    /// Minutes between the warning and the end.
-    #[schemars(range(min = 0, max = 43200))]
-    pub warn_minutes: i64,
-    /// Only jobs of these types; all if none is named.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub types: Vec<JobType>,
-}
-
 /// What an account has.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -173,14 +111,27 @@ pub struct AccountStatus {
     /// How much of that is best-effort.
     #[serde(default, skip_serializing_if = "ResourceList::is_empty")]
     pub used_best_effort: ResourceList,
+    /// How much it holds beyond what it deserves, of what it names as deserved: this may be reclaimed.
+    #[serde(default, skip_serializing_if = "ResourceList::is_empty")]
+    pub borrowed: ResourceList,
+    /// How much of what is guaranteed to it it does not hold: this is kept free.
+    #[serde(default, skip_serializing_if = "ResourceList::is_empty")]
+    pub kept_free: ResourceList,
+    /// What its Pods that wait ask for, and those of its children.
+    #[serde(default, skip_serializing_if = "ResourceList::is_empty")]
+    pub pending: ResourceList,
+    /// How many accounts have it as their parent.
+    #[serde(default)]
+    pub children: i32,
     /// How many Pods hold something.
     #[serde(default)]
     pub running_pods: i32,
     /// How many Pods wait.
     #[serde(default)]
     pub pending_pods: i32,
-    /// What each member holds.
+    /// What each user holds and waits for in this account, without its children; at most 1000 users.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["user"]))]
     pub members: Vec<MemberStatus>,
     /// Conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -197,4 +148,13 @@ pub struct MemberStatus {
     /// What his Pods hold.
     #[serde(default)]
     pub used: ResourceList,
+    /// What his Pods that wait ask for.
+    #[serde(default, skip_serializing_if = "ResourceList::is_empty")]
+    pub pending: ResourceList,
+    /// How many of his Pods hold something.
+    #[serde(default)]
+    pub running_pods: i32,
+    /// How many of his Pods wait.
+    #[serde(default)]
+    pub pending_pods: i32,
 }

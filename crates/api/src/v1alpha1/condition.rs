@@ -12,8 +12,12 @@ pub mod condition_types {
     pub const RUNNING: &str = "Running";
     /// The job is over: well if the reason is `Succeeded`.
     pub const FINISHED: &str = "Finished";
-    /// The workspace can be used.
+    /// The workspace can be used; the account makes sense.
     pub const READY: &str = "Ready";
+    /// A clean-up policy will end it, at the time the message says.
+    pub const CLEANUP_DUE: &str = "CleanupDue";
+    /// Every field of the templates is one that Kubernetes knows.
+    pub const TEMPLATE_UNDERSTOOD: &str = "TemplateUnderstood";
 }
 
 /// Reasons of conditions and phases.
@@ -52,6 +56,8 @@ pub mod reasons {
     pub const CANCELLED: &str = "Cancelled";
     /// Somebody set `suspend`.
     pub const SUSPENDED: &str = "Suspended";
+    /// It was suspended and is about to go on.
+    pub const RESUMING: &str = "Resuming";
     /// The scheduler took its place for others.
     pub const PREEMPTED: &str = "Preempted";
     /// Waits for the next time of its schedule.
@@ -64,6 +70,18 @@ pub mod reasons {
     pub const PARENT_MISSING: &str = "ParentMissing";
     /// The account is its own ancestor.
     pub const CYCLE: &str = "Cycle";
-    /// A clean-up policy ended it.
-    pub const CLEANED_UP: &str = "CleanedUp";
+    /// Accounts of one parent are guaranteed more than the parent is.
+    pub const GUARANTEED_EXCEEDS_PARENT: &str = "GuaranteedExceedsParent";
+    /// Accounts of one parent deserve more than the parent does.
+    pub const DESERVED_EXCEEDS_PARENT: &str = "DeservedExceedsParent";
+    /// An account is guaranteed or deserves more than it may have.
+    pub const CAPABILITY_TOO_SMALL: &str = "CapabilityTooSmall";
+    /// A clean-up policy ended it because it ran for long.
+    pub const CLEANED_UP_LONG_RUNNING: &str = "CleanedUpLongRunning";
+    /// A clean-up policy ended it because its cards were idle.
+    pub const CLEANED_UP_IDLE: &str = "CleanedUpIdle";
+    /// A clean-up policy ended it because it waited for long.
+    pub const CLEANED_UP_WAITING: &str = "CleanedUpWaiting";
+    /// A template has fields that Kubernetes does not know; they are left out.
+    pub const UNKNOWN_FIELDS: &str = "UnknownFields";
 }

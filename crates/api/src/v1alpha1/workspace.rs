@@ -193,6 +193,9 @@ pub struct WorkspaceStatus {
     /// The Pod is being stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<super::StopStatus>,
+    /// What a clean-up policy is about to do with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleanup: Option<super::CleanupStatus>,
     /// Conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]

@@ -11,7 +11,7 @@ use super::{
     observe::{Loss, Seen, State, is_current},
     plan::{Plan, View, is_suspended, missing},
 };
-use crate::{kind, status::whole};
+use crate::{cleanup::is_fresh, kind, status::whole};
 
 /// No wait before a retry is longer.
 const LONGEST_BACK_OFF: i64 = 600;
@@ -34,6 +34,12 @@ pub(crate) fn decide(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) -> Dec
     if !resting && has_succeeded(view.spec(), &current) {
         plan.status.message = Some("all Pods that decide have ended well".to_owned());
         return stop(reasons::SUCCEEDED, view.now);
+    }
+    if let Some(told) = plan.status.cleanup.as_ref()
+        && is_fresh(Some(told), view.job.metadata.generation)
+    {
+        let reason = told.rule.reason();
+        return Decision::Stop(noticed(view, &plan.status, reason));
     }
     if view.spec().suspend {
         return Decision::Stop(noticed(view, &plan.status, reasons::SUSPENDED));

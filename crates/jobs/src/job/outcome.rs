@@ -2,12 +2,15 @@
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use maar_api::v1alpha1::{AIJobSpec, AIJobStatus, CardUse, JobPhase, TaskStatus, condition_types, reasons};
+use maar_api::v1alpha1::{
+    AIJobSpec, AIJobStatus, CardUse, CleanupRule, JobPhase, TaskStatus, condition_types, reasons,
+};
 
 use super::{
     observe::{Seen, State, is_current},
     plan::{Plan, View},
 };
+use crate::cleanup::ending;
 use crate::status::{Say, bounded, set_condition, whole};
 
 /// The phase of a job that is being stopped, or is.
@@ -19,6 +22,8 @@ pub(crate) fn stopping_phase(reason: &str, done: bool) -> JobPhase {
         (reasons::CANCELLED, true) => JobPhase::Aborted,
         (reasons::SUSPENDED, false) => JobPhase::Suspending,
         (reasons::SUSPENDED, true) => JobPhase::Suspended,
+        (cleaned, false) if CleanupRule::of_reason(cleaned).is_some() => JobPhase::Aborting,
+        (cleaned, true) if CleanupRule::of_reason(cleaned).is_some() => JobPhase::Aborted,
         (_, false) => JobPhase::Terminating,
         (_, true) => JobPhase::Failed,
     }
@@ -53,7 +58,9 @@ pub(crate) fn fill(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) {
     places(seen, &mut plan.status);
     let status = &mut plan.status;
     if status.message.is_none() {
-        let same = (status.phase, &status.reason) == (before.phase, &before.reason);
+        // Why it is being stopped is why it has ended.
+        let same =
+            status.reason == before.reason && (status.phase == before.phase || status.phase.is_final());
         status.message = before.message.filter(|_| same).or_else(|| Some(sentence(view.spec(), status)));
     }
     status.message = status.message.as_deref().map(bounded);
@@ -177,7 +184,12 @@ fn sentence(spec: &AIJobSpec, status: &AIJobStatus) -> String {
         JobPhase::Running => format!("{} of {total} Pods run", sum(|task| task.running)),
         JobPhase::Restarting => "Pods are made again".to_owned(),
         JobPhase::Completed => "all Pods that decide have ended well".to_owned(),
-        JobPhase::Aborting | JobPhase::Aborted => "it was cancelled".to_owned(),
+        JobPhase::Aborting | JobPhase::Aborted => {
+            match status.reason.as_deref().and_then(CleanupRule::of_reason) {
+                Some(rule) => ending(rule),
+                None => "it was cancelled".to_owned(),
+            }
+        }
         JobPhase::Suspending | JobPhase::Suspended => "it is suspended; unset suspend to go on".to_owned(),
         JobPhase::Preempted => "others took its place; it waits for a new one".to_owned(),
         JobPhase::Scheduled => "it makes jobs by the clock".to_owned(),

@@ -35,8 +35,10 @@ use crate::{
     family::{self, FamilyPlan, FamilyView},
     index::{Index, Key},
     key::Entropy,
+    malformed::{self, Told},
     name, object,
     status::{self, Say, bounded, set_condition, whole},
+    template::{sentence, unknown_fields},
 };
 
 /// The field manager of this controller.
@@ -45,13 +47,16 @@ const WRITER: Writer = Writer::new(MANAGER);
 /// Pods written at a time.
 const PARALLEL: usize = 16;
 /// Conditions that this controller looks after.
-const CONDITIONS: [&str; 5] = [
+const CONDITIONS: [&str; 6] = [
     condition_types::VALID,
     condition_types::BACKEND_READY,
     condition_types::SCHEDULED,
     condition_types::RUNNING,
     condition_types::FINISHED,
+    condition_types::TEMPLATE_UNDERSTOOD,
 ];
+/// What a job that cannot be read is told.
+const MALFORMED: Told = Told { manager: MANAGER, phase: "Prequeue", condition: condition_types::VALID };
 
 /// One write of many that do not depend on each other.
 type Write<'a> = BoxFuture<'a, Result<(), Error>>;
@@ -70,7 +75,10 @@ impl Jobs {
     pub(crate) async fn reconcile(self: Arc<Self>, key: Key) -> Result<Next, JobError> {
         let job = match self.index.get(&key) {
             None => return Ok(Next::AwaitChange),
-            Some(Err(problem)) => return self.malformed(&key, &problem).await,
+            Some(Err(problem)) => {
+                malformed::tell::<AIJob>(&self.context, &key, &problem, MALFORMED).await?;
+                return Ok(Next::AwaitChange);
+            }
             Some(Ok(job)) => job,
         };
         if job.metadata.deletion_timestamp.is_some() {
@@ -93,11 +101,11 @@ impl Jobs {
     async fn reconcile_pods(&self, key: &Key, job: &AIJob) -> Result<Next, JobError> {
         let now = self.context.environment.clock.now();
         let pods = owned(job, self.pods.of(key).iter().map(|pod| (**pod).clone()).collect());
-        fresh_enough(key, job, &pods)?;
+        self.fresh_enough(key, job, &pods).await?;
         let mut next = plan(&View { job, pods: &pods, now });
         if next.doubtful {
             let pods = owned(job, self.read_pods(key).await?);
-            fresh_enough(key, job, &pods)?;
+            self.fresh_enough(key, job, &pods).await?;
             next = plan(&View { job, pods: &pods, now });
         }
         self.write_status(job, &next.status).await?;
@@ -112,6 +120,20 @@ impl Jobs {
             Err(error) => Err(error),
             Ok(()) => Ok(next.again.map_or(Next::AwaitChange, Next::After)),
         }
+    }
+
+    /// A view of the job from before its present attempt is no ground to act on. If it is the newest there is, the Pod
+    /// does not tell the truth, and is replaced as any other that does not belong.
+    async fn fresh_enough(&self, key: &Key, job: &AIJob, pods: &[Pod]) -> Result<(), JobError> {
+        if !pods.iter().any(|pod| is_ahead(job, pod)) {
+            return Ok(());
+        }
+        let newest = self.job_api(key).get_metadata(&key.name).await;
+        let newest = newest.map_err(|source| Error::in_step(format!("read job {key}"), source))?;
+        if newest.resource_version() == job.resource_version() {
+            return Ok(());
+        }
+        Err(JobError::Stale(key.to_string()))
     }
 
     /// Reads the Pods from the server itself.
@@ -204,16 +226,21 @@ impl Jobs {
     /// Writes the status if it says something new, and tells people of a new phase.
     pub(crate) async fn write_status(&self, job: &AIJob, wanted: &AIJobStatus) -> Result<(), JobError> {
         let before = job.status.clone().unwrap_or_default();
-        if job.status.as_ref() == Some(wanted) {
+        let mut wanted = wanted.clone();
+        if !wanted.phase.is_final() {
+            self.look_at_templates(job, &mut wanted).await?;
+        }
+        if job.status.as_ref() == Some(&wanted) {
             return Ok(());
         }
         let mut own = wanted.clone();
-        // The scheduler's.
+        // The scheduler's, and that of clean-up.
         own.queue = None;
+        own.cleanup = None;
         own.conditions.retain(|condition| CONDITIONS.contains(&condition.type_.as_str()));
         status::write(&self.job_api(&Key::of(job)), MANAGER, job, &own).await?;
         if wanted.phase != before.phase {
-            self.tell(job, wanted);
+            self.tell(job, &wanted);
         }
         Ok(())
     }
@@ -254,31 +281,36 @@ impl Jobs {
         Ok(())
     }
 
-    /// Says so in the job that it cannot be read. Its type is not to be trusted, so it is handled as plain JSON.
-    async fn malformed(&self, key: &Key, problem: &str) -> Result<Next, JobError> {
-        let resource = ApiResource::erase::<AIJob>(&());
-        let api: Api<DynamicObject> =
-            Api::namespaced_with(self.context.client.clone(), &key.namespace, &resource);
-        let failed = |source| Error::in_step(format!("tell that job {key} is malformed"), source);
-        let message = bounded(problem);
-        let Some(seen) = api.get_opt(&key.name).await.map_err(failed)? else { return Ok(Next::AwaitChange) };
-        if seen.data["status"]["message"] == message.as_str() {
-            return Ok(Next::AwaitChange);
+    /// Says whether all of the templates was understood; once for each version of the spec, because the templates have
+    /// to be read as they were written for it.
+    async fn look_at_templates(&self, job: &AIJob, status: &mut AIJobStatus) -> Result<(), JobError> {
+        let kind = condition_types::TEMPLATE_UNDERSTOOD;
+        let generation = job.metadata.generation;
+        let known = status.conditions.iter().find(|condition| condition.type_ == kind);
+        if known.is_some_and(|condition| condition.observed_generation == generation) {
+            return Ok(());
         }
-        let body = json!({
-            "apiVersion": names::API_VERSION, "kind": "AIJob", "metadata": { "name": key.name },
-            "status": {
-                "phase": JobPhase::Prequeue, "reason": reasons::MALFORMED, "message": message,
-                "conditions": [{
-                    "type": condition_types::VALID, "status": "False", "reason": reasons::MALFORMED,
-                    "message": message,
-                    "lastTransitionTime": whole(self.context.environment.clock.now()).to_string(),
-                }],
-            },
-        });
-        let params = PatchParams::apply(MANAGER).force();
-        api.patch_status(&key.name, &params, &Patch::Apply(&body)).await.map_err(failed)?;
-        Ok(Next::AwaitChange)
+        let resource = ApiResource::erase::<AIJob>(&());
+        let namespace = job.namespace().unwrap_or_default();
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.context.client.clone(), &namespace, &resource);
+        let found = api.get(name::of(job)).await;
+        let found = found.map_err(|source| Error::in_step(format!("read job {}", name::of(job)), source))?;
+        if found.metadata.generation != generation {
+            // The next look is at the new one.
+            return Ok(());
+        }
+        let fields = unknown_fields(&found.data);
+        let message = if fields.is_empty() { String::new() } else { sentence(&fields) };
+        let reason = if fields.is_empty() { reasons::AS_ASKED } else { reasons::UNKNOWN_FIELDS };
+        let say = Say { kind, holds: fields.is_empty(), reason, message: &message };
+        set_condition(&mut status.conditions, generation, self.context.environment.clock.now(), &say);
+        if !fields.is_empty() {
+            let severity = Severity::Warning;
+            let news = News { severity, reason: reasons::UNKNOWN_FIELDS, action: "Reading", note: message };
+            self.context.recorder.record(job, news);
+        }
+        Ok(())
     }
 
     pub(crate) fn job_api(&self, key: &Key) -> Api<AIJob> {
@@ -299,14 +331,11 @@ fn is_owned<K: kube::Resource<DynamicType = ()>>(job: &AIJob, object: &K) -> boo
     object.owner_references().iter().any(|owner| Some(&owner.uid) == job.metadata.uid.as_ref())
 }
 
-/// A view of the job from before its present attempt is no ground to act on.
-fn fresh_enough(key: &Key, job: &AIJob, pods: &[Pod]) -> Result<(), JobError> {
+/// Whether a Pod says that it is of a later attempt than the job knows of.
+fn is_ahead(job: &AIJob, pod: &Pod) -> bool {
     let attempt = job.status.as_ref().map_or(0, |status| status.attempt);
-    let label = |pod: &Pod| pod.labels().get(names::LABEL_ATTEMPT).and_then(|text| text.parse::<i32>().ok());
-    if pods.iter().any(|pod| label(pod).is_some_and(|of| of > attempt)) {
-        return Err(JobError::Stale(key.to_string()));
-    }
-    Ok(())
+    let label = pod.labels().get(names::LABEL_ATTEMPT).and_then(|text| text.parse::<i32>().ok());
+    label.is_some_and(|of| of > attempt)
 }
 
 /// Creates a Pod unless there is one of its name; whose it is shows when the watch brings it.

@@ -73,6 +73,20 @@ fn a_failure_begins_the_job_again_after_a_back_off_and_then_ends_it() {
 }
 
 #[test]
+fn why_a_job_has_failed_stays_said_while_the_rest_of_it_is_stopped() {
+    let mut world = running(World::new(job(JobType::PyTorch).task("worker", 2)));
+    world.become_("train-worker-1", "Failed");
+    world.step();
+    let said = "container main of Pod train-worker-1 ended with 3; no retry is left";
+    assert_eq!(world.stands(), ("Terminating".to_owned(), "RetriesExhausted".to_owned()));
+    assert_eq!(world.job.status.clone().unwrap().message.as_deref(), Some(said));
+    world.sweep();
+    world.settle();
+    assert_eq!(world.stands().0, "Failed");
+    assert_eq!(world.job.status.unwrap().message.as_deref(), Some(said));
+}
+
+#[test]
 fn a_failure_is_counted_once_however_often_it_is_looked_at() {
     let mut world =
         World::new(job(JobType::Single).task("main", 3).set("/restartPolicy", "Task").set("/retries", 5));

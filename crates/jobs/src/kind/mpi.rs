@@ -18,19 +18,22 @@ pub(crate) struct DeepSpeed;
 pub(crate) const KEYS_AT: &str = "/etc/maar/ssh";
 const PORT: i32 = 22;
 const MASTER_PORT: i32 = 29500;
+/// Hosts as Open MPI and DeepSpeed read them.
 const HOST_FILE: &str = "hostfile";
+/// Hosts as Hydra reads them, the launcher of MPICH and Intel MPI, which stumbles over `slots`.
+const MACHINE_FILE: &str = "machinefile";
 
-/// One line per worker: host and number of processes.
-fn host_file(job: &AIJob) -> BTreeMap<String, String> {
+/// One line per worker: host, `between`, number of processes.
+fn hosts(job: &AIJob, between: &str) -> String {
     let mut lines = String::new();
     if let Some(worker) = find(&job.spec, "worker") {
         let slots = processes(&job.spec, worker);
         for index in 0..worker.replicas {
             // Writing to a String cannot fail.
-            let _ = writeln!(lines, "{} slots={slots}", name::host(name::of(job), "worker", index));
+            let _ = writeln!(lines, "{}{between}{slots}", name::host(name::of(job), "worker", index));
         }
     }
-    BTreeMap::from([(HOST_FILE.to_owned(), lines)])
+    lines
 }
 
 fn ssh_arguments(port: i32) -> String {
@@ -74,16 +77,19 @@ impl Kind for Mpi {
             return Vec::new();
         }
         let hosts = format!("{}/{HOST_FILE}", self.files_at());
+        let machines = format!("{}/{MACHINE_FILE}", self.files_at());
         let ssh = ssh_arguments(port(place.spec(), PORT));
         vec![
             variable("OMPI_MCA_orte_default_hostfile", &hosts),
             variable("PRTE_MCA_prte_default_hostfile", &hosts),
             variable("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
             variable("OMPI_MCA_plm_rsh_args", &ssh),
+            variable("PRTE_MCA_prte_keep_fqdn_hostnames", "true"),
             variable("PRTE_MCA_plm_ssh_args", &ssh),
-            variable("HYDRA_HOST_FILE", &hosts),
-            variable("I_MPI_HYDRA_HOST_FILE", &hosts),
+            variable("HYDRA_HOST_FILE", &machines),
             variable("HYDRA_LAUNCHER_EXTRA_ARGS", &ssh),
+            variable("I_MPI_HYDRA_HOST_FILE", &machines),
+            variable("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", &ssh),
         ]
     }
 
@@ -92,7 +98,8 @@ impl Kind for Mpi {
     }
 
     fn files(&self, job: &AIJob) -> BTreeMap<String, String> {
-        host_file(job)
+        let file = |name: &str, between: &str| (name.to_owned(), hosts(job, between));
+        BTreeMap::from([file(HOST_FILE, " slots="), file(MACHINE_FILE, ":")])
     }
 
     fn files_at(&self) -> &'static str {
@@ -145,7 +152,7 @@ impl Kind for DeepSpeed {
     }
 
     fn files(&self, job: &AIJob) -> BTreeMap<String, String> {
-        host_file(job)
+        BTreeMap::from([(HOST_FILE.to_owned(), hosts(job, " slots="))])
     }
 
     /// Where DeepSpeed looks when it is not told.

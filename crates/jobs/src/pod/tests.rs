@@ -141,3 +141,25 @@ fn what_the_template_says_is_kept() {
     let masters: Vec<_> = env.iter().filter(|one| one.name == "MASTER_ADDR").collect();
     assert_eq!((masters.len(), masters[0].value.as_deref()), (1, Some("elsewhere")));
 }
+
+#[test]
+fn each_launcher_of_mpi_finds_hosts_in_its_own_format() {
+    let built = job(JobType::Mpi)
+        .task("launcher", 1)
+        .task("worker", 2)
+        .set("/tasks/1/cards", json!({ "resource": "nvidia.com/gpu", "count": 8 }))
+        .build();
+    let launcher = pod_of(&built, "launcher", 0);
+    let env = launcher.spec.unwrap().containers[0].env.clone().unwrap();
+    let files = object::files(&built).unwrap().data.unwrap();
+    let first = |variable: &str| {
+        let path = env.iter().find(|one| one.name == variable).unwrap().value.clone().unwrap();
+        let file = path.strip_prefix("/etc/mpi/").unwrap();
+        files[file].lines().next().unwrap().to_owned()
+    };
+    // Open MPI 4 and 5; MPICH and Intel MPI, whose Hydra refuses any word after the host that it does not know.
+    assert_eq!(first("OMPI_MCA_orte_default_hostfile"), "train-worker-0.train slots=8");
+    assert_eq!(first("PRTE_MCA_prte_default_hostfile"), "train-worker-0.train slots=8");
+    assert_eq!(first("HYDRA_HOST_FILE"), "train-worker-0.train:8");
+    assert_eq!(first("I_MPI_HYDRA_HOST_FILE"), "train-worker-0.train:8");
+}

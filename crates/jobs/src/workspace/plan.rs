@@ -7,11 +7,13 @@ use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::Time};
 use maar_api::{
     names,
     v1alpha1::{
-        StopStatus, Workspace, WorkspacePhase, WorkspaceState, WorkspaceStatus, condition_types, reasons,
+        CleanupRule, StopStatus, Workspace, WorkspacePhase, WorkspaceState, WorkspaceStatus, condition_types,
+        reasons,
     },
 };
 
 use super::render;
+use crate::cleanup::{ending, is_fresh};
 use crate::status::{Say, set_condition, whole};
 
 /// What is known of a workspace.
@@ -69,6 +71,13 @@ pub(crate) fn plan(view: &View<'_>) -> Plan {
         WorkspaceState::Suspended => suspended(view, &mut plan),
         WorkspaceState::Running => running(view, &mut plan),
     }
+    if view.workspace.spec.state == WorkspaceState::Running
+        && is_fresh(plan.status.cleanup.as_ref(), view.workspace.metadata.generation)
+    {
+        plan.suspend = true;
+        plan.create = None;
+        plan.objects = false;
+    }
     let placed = view.pod.filter(|_| plan.status.phase != WorkspacePhase::Suspended);
     plan.status.pod = placed.and_then(|pod| pod.metadata.name.clone());
     plan.status.node = placed.and_then(|pod| pod.spec.as_ref()?.node_name.clone());
@@ -93,20 +102,27 @@ fn is_going(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_some()
 }
 
+/// The rule that suspended it, if one did: said by clean-up, and then kept for as long as it is suspended.
+fn rule(status: &WorkspaceStatus) -> Option<CleanupRule> {
+    let told = status.cleanup.as_ref().filter(|told| told.ending).map(|told| told.rule);
+    let stopped = matches!(status.phase, WorkspacePhase::Stopping | WorkspacePhase::Suspended);
+    told.or_else(|| CleanupRule::of_reason(status.reason.as_deref().filter(|_| stopped)?))
+}
+
 fn suspended(view: &View<'_>, plan: &mut Plan) {
+    let rule = rule(&plan.status);
+    let reason = rule.map_or(reasons::SUSPENDED, CleanupRule::reason);
     let Some(pod) = view.pod else {
         plan.status.stop = None;
         plan.status.start_time = None;
-        plan.say(
-            WorkspacePhase::Suspended,
-            reasons::SUSPENDED,
-            "its volumes stay; set state to Running to go on",
-        );
+        let why = rule.map(|rule| format!("{}; ", ending(rule))).unwrap_or_default();
+        let message = format!("{why}its volumes stay; set state to Running to go on");
+        plan.say(WorkspacePhase::Suspended, reason, &message);
         return;
     };
     let notice = view.workspace.spec.stop.clone().unwrap_or_default().notice_seconds;
     let at = view.now.saturating_add(SignedDuration::from_secs(notice)).unwrap_or(view.now);
-    let usual = StopStatus { reason: reasons::SUSPENDED.to_owned(), at: Time(whole(at)) };
+    let usual = StopStatus { reason: reason.to_owned(), at: Time(whole(at)) };
     let stop = plan.status.stop.clone().unwrap_or(usual);
     let wait = stop.at.0.duration_since(view.now);
     if is_going(pod) {
@@ -120,7 +136,7 @@ fn suspended(view: &View<'_>, plan: &mut Plan) {
         plan.delete = true;
     }
     plan.status.stop = Some(stop);
-    plan.say(WorkspacePhase::Stopping, reasons::SUSPENDED, "its Pod is being stopped");
+    plan.say(WorkspacePhase::Stopping, reason, "its Pod is being stopped");
 }
 
 fn running(view: &View<'_>, plan: &mut Plan) {
@@ -146,7 +162,8 @@ fn running(view: &View<'_>, plan: &mut Plan) {
         return plan.say(WorkspacePhase::Pending, reasons::POD_LOST, message);
     }
     // Notices of others, such as the scheduler, are not ours to take back.
-    if annotation(pod, names::ANNOTATION_STOP_REASON) == Some(reasons::SUSPENDED) {
+    let told = annotation(pod, names::ANNOTATION_STOP_REASON);
+    if told.is_some_and(|told| told == reasons::SUSPENDED || CleanupRule::of_reason(told).is_some()) {
         plan.notice = Notice::TakeBack;
     }
     let placed = pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());

@@ -9,7 +9,7 @@ use kube::{
 };
 use maar_api::{
     names,
-    v1alpha1::{StopStatus, Workspace, WorkspacePhase, reasons},
+    v1alpha1::{StopStatus, Workspace, WorkspacePhase, condition_types, reasons},
 };
 use maar_controller::{
     Categorized as _, Category, Context, Error,
@@ -28,11 +28,14 @@ use crate::{
     error::JobError,
     index::{Index, Key},
     key::Entropy,
+    malformed::{self, Told},
     status::{self, bounded},
 };
 
 const MANAGER: &str = "maar-workspaces";
 const WRITER: Writer = Writer::new(MANAGER);
+/// What a workspace that cannot be read is told.
+const MALFORMED: Told = Told { manager: MANAGER, phase: "Failed", condition: condition_types::READY };
 
 /// What a reconcile needs.
 #[derive(Debug, Clone)]
@@ -46,7 +49,14 @@ pub(crate) struct Workspaces {
 impl Workspaces {
     /// Brings one workspace nearer to what is asked for.
     pub(crate) async fn reconcile(self: Arc<Self>, key: Key) -> Result<Next, JobError> {
-        let Some(Ok(workspace)) = self.index.get(&key) else { return Ok(Next::AwaitChange) };
+        let workspace = match self.index.get(&key) {
+            None => return Ok(Next::AwaitChange),
+            Some(Err(problem)) => {
+                malformed::tell::<Workspace>(&self.context, &key, &problem, MALFORMED).await?;
+                return Ok(Next::AwaitChange);
+            }
+            Some(Ok(workspace)) => workspace,
+        };
         if workspace.metadata.deletion_timestamp.is_some() {
             return Ok(Next::AwaitChange);
         }
@@ -75,7 +85,11 @@ impl Workspaces {
             return Ok(());
         }
         let api: Api<Workspace> = self.api(&Key::of(workspace));
-        status::write(&api, MANAGER, workspace, &plan.status).await?;
+        let mut own = plan.status.clone();
+        // That of clean-up.
+        own.cleanup = None;
+        own.conditions.retain(|condition| condition.type_ == condition_types::READY);
+        status::write(&api, MANAGER, workspace, &own).await?;
         if plan.status.phase != before.phase {
             let note = plan.status.message.clone().unwrap_or_default();
             let news = News {

@@ -1,11 +1,11 @@
 //! `maar jobs`: the role that turns jobs and workspaces into Pods.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context as _;
 use kube::Client;
 use maar_controller::{Environment, config::RuntimeArgs, process::Process, signal};
-use maar_jobs::Entropy;
+use maar_jobs::{CardUse, Entropy, JobsMetrics, NodeCards, Prometheus, Settings};
 use tokio_util::sync::CancellationToken;
 
 use super::client::config;
@@ -20,7 +20,30 @@ pub(crate) struct Arguments {
     #[arg(long)]
     install_definitions: bool,
     #[command(flatten)]
+    cards: CardArgs,
+    #[command(flatten)]
     runtime: RuntimeArgs,
+}
+
+/// Where the use of cards is known from.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[group(multiple = false)]
+pub(crate) struct CardArgs {
+    /// Prometheus with the metrics of the cards, such as http://prometheus.monitoring:9090; needed by clean-up of idle work
+    #[arg(long, value_name = "URL")]
+    prometheus: Option<String>,
+    /// Read the metrics of the cards from the nodes themselves, as simulated nodes show them
+    #[arg(long)]
+    cards_from_nodes: bool,
+}
+
+impl CardArgs {
+    pub(crate) fn source(&self, client: &Client) -> anyhow::Result<Option<Arc<dyn CardUse>>> {
+        if let Some(url) = &self.prometheus {
+            return Ok(Some(Arc::new(Prometheus::new(url)?)));
+        }
+        Ok(self.cards_from_nodes.then(|| Arc::new(NodeCards::new(client.clone())) as Arc<dyn CardUse>))
+    }
 }
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
@@ -30,6 +53,8 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
         maar_jobs::install(&client).await.context("installing definitions")?;
     }
     let environment = Environment::real();
+    let metrics = JobsMetrics::register(&environment.metrics);
+    let settings = Settings { cards: arguments.cards.source(&client)?, ..Settings::new(Entropy::system()) };
     let stop = CancellationToken::new();
     signal::shutdown_on_signal(stop.clone())?;
     let process = Process {
@@ -40,6 +65,6 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
         health_address: Some(arguments.runtime.health_address),
         log_level: Some(log_level),
     };
-    process.run(vec![maar_jobs::role(&Entropy::system())], stop).await?;
+    process.run(vec![maar_jobs::role(&settings, &metrics)], stop).await?;
     Ok(())
 }

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::CommandFactory as _;
 use kube::ResourceExt as _;
 use maar_controller::metrics::Metrics;
+use maar_jobs::JobsMetrics;
 use maar_scheduler::metrics::SchedulerMetrics;
 
 /// How wide help texts are in the pages.
@@ -82,6 +83,7 @@ fn metrics() -> String {
         .to_owned();
     let metrics = Metrics::new();
     SchedulerMetrics::register(&metrics);
+    JobsMetrics::register(&metrics);
     for one in metrics.descriptions() {
         let _ = writeln!(page, "| `{}` | {} | {} |", one.name, one.unit.unwrap_or_default(), one.help);
     }

@@ -1,9 +1,12 @@
 //! `maar account list` and `get`.
 
 use anyhow::Context as _;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::Condition};
 use kube::{Api, ResourceExt as _, api::ListParams};
-use maar_api::{names, v1alpha1::Account};
+use maar_api::{
+    names,
+    v1alpha1::{Account, AccountStatus, condition_types},
+};
 
 use super::usage::{Usage, words};
 use crate::commands::{
@@ -33,38 +36,63 @@ pub(crate) fn table(accounts: &[Account], usage: &Usage) -> Table {
         .map(|account| {
             let held = usage.with_children(&account.name_any(), accounts);
             let spec = &account.spec;
+            let status = account.status.clone().unwrap_or_default();
             vec![
                 account.name_any(),
                 or_dash(spec.parent.as_deref()),
+                ready(&status),
                 held.running.to_string(),
                 held.waiting.to_string(),
                 words(&held.used),
                 words(&spec.deserved),
+                words(&status.borrowed),
                 words(&spec.guaranteed),
+                words(&status.kept_free),
                 words(&spec.capability),
+                words(&status.pending),
                 spec.weight.to_string(),
                 spec.members.len().to_string(),
+                status.children.to_string(),
             ]
         })
         .collect();
     let known = |name: &str| accounts.iter().any(|account| account.name_any() == name);
     for (name, held) in usage.accounts.iter().filter(|(name, _)| !known(name)) {
         let counts = [held.running.to_string(), held.waiting.to_string(), words(&held.used)];
-        rows.push([name.clone(), "-".to_owned()].into_iter().chain(counts).collect());
+        let dash = || "-".to_owned();
+        rows.push([name.clone(), dash(), dash()].into_iter().chain(counts).collect());
     }
     let titles = vec![
         "NAME",
         "PARENT",
+        "READY",
         "PODS",
         "WAITING",
         "USED",
         "DESERVED",
+        "BORROWED",
         "GUARANTEED",
+        "KEPT-FREE",
         "CAPABILITY",
+        "PENDING",
         "WEIGHT",
         "MEMBERS",
+        "CHILDREN",
     ];
-    Table { titles, narrow: 6, rows }
+    Table { titles, narrow: 8, rows }
+}
+
+/// Whether it makes sense, or why not.
+fn ready(status: &AccountStatus) -> String {
+    match condition(status) {
+        None => "-".to_owned(),
+        Some(condition) if condition.status == "True" => "yes".to_owned(),
+        Some(condition) => condition.reason.clone(),
+    }
+}
+
+fn condition(status: &AccountStatus) -> Option<&Condition> {
+    status.conditions.iter().find(|condition| condition.type_ == condition_types::READY)
 }
 
 pub(super) async fn get(connection: &Connection, output: Output, name: &str) -> anyhow::Result<()> {
@@ -74,7 +102,11 @@ pub(super) async fn get(connection: &Connection, output: Output, name: &str) -> 
         return show(output, &Table::default(), &account);
     }
     let (accounts, usage) = read(connection).await?;
-    print(&table(std::slice::from_ref(&account), &Usage::default()).text(true));
+    print(&table(std::slice::from_ref(&account), &usage).text(true));
+    let problem = account.status.as_ref().and_then(condition).filter(|condition| condition.status != "True");
+    if let Some(condition) = problem {
+        print(&format!("\n{}: {}\n", condition.reason, condition.message));
+    }
     let held = usage.with_children(name, &accounts);
     print(&format!(
         "\nused with all below: {} by {} Pods, {} wait\n\n",
@@ -109,4 +141,30 @@ fn members(account: &Account, usage: &Usage) -> Table {
     }
     let titles = vec!["USER", "ROLE", "PODS", "WAITING", "USED", "CAPABILITY"];
     Table { narrow: titles.len(), titles, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn accounts_with_what_they_borrow_and_what_is_wrong() {
+        let condition = |status: &str, reason: &str| {
+            json!([{ "type": "Ready", "status": status, "reason": reason, "message": "",
+                "lastTransitionTime": "2026-01-01T00:00:00Z" }])
+        };
+        let accounts: Vec<Account> = [
+            json!({ "metadata": { "name": "vision" }, "spec": { "deserved": { "nvidia.com/gpu": "4" } },
+                "status": { "borrowed": { "nvidia.com/gpu": "2" }, "children": 1,
+                    "conditions": condition("True", "AsAsked") } }),
+            json!({ "metadata": { "name": "lost" }, "spec": { "parent": "nobody" },
+                "status": { "conditions": condition("False", "ParentMissing") } }),
+            json!({ "metadata": { "name": "new" }, "spec": {} }),
+        ]
+        .map(|object| serde_json::from_value(object).unwrap())
+        .into();
+        insta::assert_snapshot!(table(&accounts, &Usage::default()).text(true));
+    }
 }

@@ -153,6 +153,10 @@ pub(super) fn describe(job: &AIJob, now: Timestamp) -> String {
     if let Some(stop) = &status.stop {
         rows.push(("Stopping", Some(format!("{} at {}", stop.reason, stop.at.0))));
     }
+    if let Some(cleanup) = status.cleanup.as_ref().filter(|_| !status.phase.is_final()) {
+        let words = format!("at {} by the rule {} of {}", cleanup.end_time.0, cleanup.rule, cleanup.account);
+        rows.push(("Clean-up", Some(words)));
+    }
     // Writing to a String cannot fail, here and below.
     let mut text = String::new();
     for (title, value) in rows {

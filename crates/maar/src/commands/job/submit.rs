@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use kube::{ResourceExt as _, api::PostParams};
 use maar_api::v1alpha1::{AIJob, JobType};
 use maar_controller::backoff::Dice;
+use maar_jobs::lost_fields;
 use serde_json::{Map, Value, json};
 
 use super::{api, show::table, wait};
@@ -128,7 +129,19 @@ fn read(file: &std::path::Path) -> anyhow::Result<AIJob> {
     } else {
         text = std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
     }
-    serde_saphyr::from_str(&text).with_context(|| format!("understanding the job in {}", file.display()))
+    understand(&text).with_context(|| format!("understanding the job in {}", file.display()))
+}
+
+/// A job from YAML or JSON. A field that would be lost is a typing error.
+fn understand(text: &str) -> anyhow::Result<AIJob> {
+    let written: Value = serde_saphyr::from_str(text)?;
+    let lost = lost_fields::<AIJob>(&written);
+    if !lost.is_empty() {
+        let message = format!("there are no such fields: {}", lost.join(", "));
+        return Err(Failure::usage(message).into());
+    }
+    // From the text, not from what was read of it: complaints name lines then.
+    Ok(serde_saphyr::from_str(text)?)
 }
 
 /// A job from flags.
@@ -308,5 +321,16 @@ mod tests {
             assert!(Command::try_parse_from(["submit"].iter().chain(&words)).is_err(), "{words:?}");
         }
         assert!(Command::try_parse_from(["submit"]).is_err(), "neither file nor image");
+    }
+
+    #[test]
+    fn a_field_that_would_be_lost_is_named() {
+        let job = "metadata: { name: a }\nspec: { tasks: [{ name: main, replica: 4, template: { spec: { containers: [\
+                   { name: main, image: i, resource: { limits: { cpu: 1 } } }] } } }] }";
+        let error = understand(job).unwrap_err().to_string();
+        let fields = "spec.tasks[0].replica, spec.tasks[0].template.spec.containers[0].resource";
+        assert_eq!(error, format!("there are no such fields: {fields}"));
+        let right = job.replace("replica:", "replicas:").replace("resource:", "resources:");
+        assert_eq!(understand(&right).unwrap().spec.tasks[0].replicas, 4);
     }
 }

@@ -1,12 +1,12 @@
 //! The roles of Maar that `maar up` runs in its own process.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use axum::Router;
 use kube::Client;
 use maar_controller::{Environment, RoleConfig, process::Process};
-use maar_jobs::Entropy;
+use maar_jobs::{Entropy, JobsMetrics, NodeCards};
 use maar_scheduler::{adapter::Settings, metrics::SchedulerMetrics};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,10 @@ pub(super) async fn start(
     let config = RoleConfig { identity: "maar-up".to_owned(), election: None, drain: DRAIN };
     let environment = Environment::real();
     let metrics = SchedulerMetrics::register(&environment.metrics);
+    let counted = JobsMetrics::register(&environment.metrics);
+    // Simulated nodes tell how much their cards are used, so idle work is found without a Prometheus.
+    let cards = Arc::new(NodeCards::new(client.clone()));
+    let settings = maar_jobs::Settings { cards: Some(cards), ..maar_jobs::Settings::new(Entropy::system()) };
     let (scheduler, pages) = maar_scheduler::adapter::role(Settings::default(), metrics);
     let process = Process {
         client: client.clone(),
@@ -33,7 +37,7 @@ pub(super) async fn start(
         log_level: None,
         config,
     };
-    let roles = vec![maar_jobs::role(&Entropy::system()), scheduler];
+    let roles = vec![maar_jobs::role(&settings, &counted), scheduler];
     let (work, end) = (stop.child_token(), stop.clone());
     let running = tokio::spawn(async move {
         if let Err(error) = process.run(roles, work).await {

@@ -1,0 +1,23 @@
+//! Clean-up: applies the policies of accounts to jobs and workspaces.
+//!
+//! [`policy`](crate::policy) says what is to become of one piece of work. [`finding`] looks at everything and says it of
+//! all, for the preview and for the controller alike, so that both always agree. [`reconcile`] writes: a warning into the
+//! status (`cleanup`, condition `CleanupDue`), for people as an annotation and an event, and at last `ending`, upon which
+//! the controllers of jobs and workspaces stop the Pods with their usual manners. How much cards are used comes from a
+//! [`CardUse`]: Prometheus, or the nodes themselves.
+
+mod card_use;
+mod exposition;
+mod finding;
+mod nodes;
+mod prometheus;
+mod reconcile;
+mod words;
+
+pub use card_use::{CardUse, Readings, UseError, Uses};
+pub(crate) use finding::is_fresh;
+pub use finding::{Everything, Finding, Kind, findings, windows};
+pub use nodes::NodeCards;
+pub use prometheus::{Prometheus, PrometheusError};
+pub(crate) use reconcile::Cleanup;
+pub(crate) use words::ending;
