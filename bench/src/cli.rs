@@ -24,9 +24,9 @@ pub(crate) struct Options {
     /// How often each scenario is run on each peer
     #[arg(long, default_value_t = 5, global = true)]
     pub(crate) rounds: usize,
-    /// Pods created and bound in each round
-    #[arg(long, default_value_t = 2000, global = true)]
-    pub(crate) pods: usize,
+    /// Pods in each round [default: 2000, for schedulers 4000, in gangs 10000]
+    #[arg(long, global = true)]
+    pub(crate) pods: Option<usize>,
     /// The script that starts a real Kubernetes
     #[arg(long, default_value = "dev/real", global = true)]
     pub(crate) real: PathBuf,

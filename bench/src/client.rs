@@ -10,13 +10,16 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper_util::rt::TokioIo;
 use kube::client::Body as KubeBody;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject as _};
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+
+/// Bytes read at a time. A buffer that grows and shrinks with the answers would cost more than reading them.
+const READ: usize = 64 << 10;
 
 /// An answer whose body has not been read.
 pub(crate) type Answer = Response<Either<Incoming, KubeBody>>;
@@ -88,7 +91,8 @@ impl Door {
         stream.set_nodelay(true)?;
         let (host, _) = address.authority.rsplit_once(':').context("an address without a port")?;
         let stream = connector.connect(ServerName::try_from(host.to_owned())?, stream).await?;
-        let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+        let (sender, connection) =
+            Builder::new().read_buf_exact_size(Some(READ)).handshake(TokioIo::new(stream)).await?;
         // Ends with the lane; a failure shows in the request that was under way.
         tokio::spawn(connection);
         Ok(Lane::Tls(address.clone(), sender))
@@ -151,8 +155,7 @@ impl Lane {
             return Ok(answer);
         }
         let status = answer.status();
-        let text = answer.into_body().collect().await.map_err(anyhow::Error::from_boxed)?.to_bytes();
-        bail!("{path}: {status}: {}", String::from_utf8_lossy(&text))
+        bail!("{path}: {status}: {}", String::from_utf8_lossy(&whole(answer).await?))
     }
 
     /// Sends a request and throws the body of its answer away.
@@ -176,7 +179,16 @@ impl Lane {
     /// Reads one object.
     pub(crate) async fn get(&mut self, path: &str) -> anyhow::Result<Value> {
         let answer = self.send(Method::GET, path, Bytes::new()).await?;
-        let body = answer.into_body().collect().await.map_err(anyhow::Error::from_boxed)?.to_bytes();
-        Ok(serde_json::from_slice(&body)?)
+        Ok(serde_json::from_slice(&whole(answer).await?)?)
     }
+
+    /// Reads text.
+    pub(crate) async fn text(&mut self, path: &str) -> anyhow::Result<String> {
+        let answer = self.send_as(Method::GET, path, "text/plain").await?;
+        Ok(String::from_utf8(whole(answer).await?.into())?)
+    }
+}
+
+async fn whole(answer: Answer) -> anyhow::Result<Bytes> {
+    Ok(answer.into_body().collect().await.map_err(anyhow::Error::from_boxed)?.to_bytes())
 }

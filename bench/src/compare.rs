@@ -18,6 +18,8 @@ use crate::statistics::{Rounds, short};
 
 /// What is promised of the embedded cluster over the real one.
 const PROMISED: f64 = 10.0;
+/// Pods made and bound in a round, if nobody said.
+const PODS: usize = 2000;
 /// Events of the fan-out: each goes to all watchers.
 const FAN_OUT_PODS: usize = 1000;
 /// Time for controllers to take notice of what a round did.
@@ -115,24 +117,20 @@ async fn measure(options: &Options, mut peers: Vec<Peer>, report: &mut Report) -
 
 async fn rounds(options: &Options, peers: &[Peer], report: &mut Report) -> anyhow::Result<Vec<Row>> {
     let row = |name, unit| Row { name, unit, series: peers.iter().map(|_| Series::default()).collect() };
+    let pods = options.pods.unwrap_or(PODS);
     let mut create = row("pod create", "pods/s");
     let mut bind = row("pod bind", "binds/s");
     for round in 0..options.rounds {
-        Report::say(&format!(
-            "==> create and bind {} Pods, round {} of {}",
-            options.pods,
-            round + 1,
-            options.rounds
-        ));
+        Report::say(&format!("==> create and bind {pods} Pods, round {} of {}", round + 1, options.rounds));
         for index in turns(peers.len(), round) {
             let (peer, name) = (&peers[index], format!("round-{round}"));
-            create.series[index].push(scenario::create(peer, &name, options.pods).await?);
+            create.series[index].push(scenario::create(peer, &name, pods).await?);
             tokio::time::sleep(REST).await;
-            bind.series[index].push(scenario::bind(peer, &name, options.pods).await?);
+            bind.series[index].push(scenario::bind(peer, &name, pods).await?);
             tokio::time::sleep(REST).await;
         }
     }
-    let total = options.rounds * options.pods;
+    let total = options.rounds * pods;
     let mut list = row("pod list", "pods/s");
     let mut sizes = vec![0; peers.len()];
     for round in 0..options.rounds {

@@ -27,6 +27,12 @@ pub(crate) struct Report {
     absent: Vec<String>,
 }
 
+/// What is promised, as it was said where that is short.
+fn plain(wanted: f64) -> String {
+    let said = wanted.to_string();
+    if said.len() > 6 { short(wanted) } else { said }
+}
+
 impl Report {
     /// A line for the reader.
     pub(crate) fn say(line: &str) {
@@ -41,13 +47,21 @@ impl Report {
     /// A promise of the form "at least".
     pub(crate) fn at_least(&mut self, what: &str, found: f64, wanted: f64, unit: &str) {
         let missed = (found < wanted).then(|| format!("{}{unit} short", short(wanted - found)));
-        self.promise(what, &format!("{}{unit} (promised: at least {wanted}{unit})", short(found)), missed);
+        self.promise(
+            what,
+            &format!("{}{unit} (promised: at least {}{unit})", short(found), plain(wanted)),
+            missed,
+        );
     }
 
     /// A promise of the form "under".
     pub(crate) fn under(&mut self, what: &str, found: f64, wanted: f64, unit: &str) {
         let missed = (found >= wanted).then(|| format!("{}{unit} too much", short(found - wanted)));
-        self.promise(what, &format!("{}{unit} (promised: under {wanted}{unit})", short(found)), missed);
+        self.promise(
+            what,
+            &format!("{}{unit} (promised: under {}{unit})", short(found), plain(wanted)),
+            missed,
+        );
     }
 
     fn promise(&mut self, what: &str, found: &str, missed_by: Option<String>) {

@@ -6,11 +6,12 @@
 //! that the control plane brought along are stopped first.
 
 mod contender;
+mod objects;
 mod stage;
 mod watch;
 mod work;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::Options;
 use crate::peer::{Real, Unavailable};
@@ -19,8 +20,8 @@ use crate::report::Report;
 use crate::statistics::{Rounds, short};
 
 use self::contender::Contender;
-use self::stage::Stage;
-use self::work::{Measured, Workload};
+use self::stage::{CARDS, Stage};
+use self::work::{Measured, Run, Workload};
 
 /// What is measured.
 #[derive(Clone, Debug, clap::Args)]
@@ -28,12 +29,20 @@ pub(crate) struct Arguments {
     /// Nodes with eight cards each
     #[arg(long, default_value_t = 1000)]
     nodes: usize,
-    /// Pods that are there before the scheduler, that arrive while it runs, or that start as gangs
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["preloaded", "arriving", "gangs"])]
+    /// What the schedulers have to do; nodes are added where a workload needs more
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_values = ["preloaded", "arriving", "reclaim", "gangs", "one-gang", "growth"]
+    )]
     workloads: Vec<Workload>,
     /// Pods of one gang
     #[arg(long, default_value_t = 20)]
     gang: usize,
+    /// Show also what a watch of all Pods beside the raw binder costs the API server
+    #[arg(long)]
+    told: bool,
     /// Leave kube-scheduler out
     #[arg(long)]
     without_kube_scheduler: bool,
@@ -44,20 +53,37 @@ pub(crate) struct Arguments {
 struct Series {
     rate: Rounds,
     own_cpu: Rounds,
+    placing_cpu: Rounds,
     server_cpu: Rounds,
     memory: Rounds,
+    writes: Rounds,
+    evicted: Rounds,
 }
 
 impl Series {
     fn push(&mut self, measured: &Measured) {
         self.rate.push(measured.rate);
         self.server_cpu.push(measured.server_cpu);
-        if let Some(cpu) = measured.own_cpu {
-            self.own_cpu.push(cpu);
+        self.writes.push(measured.writes);
+        let optional = [
+            (&mut self.own_cpu, measured.own_cpu),
+            (&mut self.placing_cpu, measured.placing_cpu),
+            (&mut self.memory, measured.memory),
+            (&mut self.evicted, measured.evicted),
+        ];
+        for (rounds, figure) in optional {
+            if let Some(figure) = figure {
+                rounds.push(figure);
+            }
         }
-        if let Some(memory) = measured.memory {
-            self.memory.push(memory);
-        }
+    }
+
+    fn figures(&self) -> Value {
+        json!({
+            "pods/s": self.rate, "own CPU, ms": self.own_cpu, "own CPU placing, ms": self.placing_cpu,
+            "server CPU, ms": self.server_cpu, "memory, MiB": self.memory, "writes": self.writes,
+            "evicted": self.evicted,
+        })
     }
 }
 
@@ -94,101 +120,148 @@ async fn measure(
         "    load of the machine before measuring: {load}; with company, trust CPU more than rates"
     ));
     report.figure("load before", json!(load));
-    let stage = Stage::prepare(real, &options.real, arguments.nodes).await?;
+    let mut stage = Stage::prepare(real, &options.real, arguments.nodes).await?;
     for workload in &arguments.workloads {
-        one(options, arguments, &stage, *workload, report).await?;
+        let pods = options.pods.unwrap_or_else(|| workload.pods());
+        // A card for each.
+        stage.grow(pods.div_ceil(CARDS)).await?;
+        let bench = Bench { options, arguments, workload: *workload, pods };
+        match workload {
+            Workload::Growth => bench.growth(&mut stage, report).await?,
+            _ => bench.one(&stage, report).await?,
+        }
     }
     Ok(())
 }
 
-async fn one(
-    options: &Options,
-    arguments: &Arguments,
-    stage: &Stage,
+/// One workload.
+struct Bench<'a> {
+    options: &'a Options,
+    arguments: &'a Arguments,
     workload: Workload,
-    report: &mut Report,
-) -> anyhow::Result<()> {
-    Report::say(&format!("==> {workload}: {} Pods on {} nodes", options.pods, arguments.nodes));
-    let mut order = vec![Contender::Raw, Contender::Maar];
-    if workload == Workload::Gangs {
-        order = vec![Contender::Maar, Contender::MaarGangs];
-    } else if !arguments.without_kube_scheduler {
-        order.push(Contender::KubeScheduler);
-    }
-    order.push(order[0]);
-    let contenders = [Contender::Raw, Contender::Maar, Contender::MaarGangs, Contender::KubeScheduler];
-    let mut series = contenders.map(|contender| (contender, Series::default()));
-    for round in 0..options.rounds {
-        for contender in &order {
-            let measured = work::run(options, arguments, stage, workload, *contender).await?;
-            Report::say(&format!("    {:<16} {measured}", contender.to_string()));
-            if let Some((_, series)) = series.iter_mut().find(|(one, _)| one == contender) {
-                series.push(&measured);
+    pods: usize,
+}
+
+/// What each contender gave.
+type All = Vec<(Contender, Series)>;
+
+fn series_of(all: &[(Contender, Series)], wanted: Contender) -> Option<&Series> {
+    all.iter().find(|(one, _)| *one == wanted).map(|(_, series)| series)
+}
+
+impl Bench<'_> {
+    /// The contenders in the order of the first round; the first comes last again, so that it is measured before and
+    /// after the others.
+    fn order(&self) -> Vec<Contender> {
+        let mut order = match self.workload {
+            Workload::Gangs | Workload::OneGang => vec![Contender::Maar, Contender::MaarGangs],
+            Workload::Growth => return vec![Contender::Maar],
+            Workload::Preloaded | Workload::Arriving | Workload::Reclaim => {
+                vec![Contender::Raw, Contender::Maar]
             }
+        };
+        let beside = matches!(self.workload, Workload::Preloaded | Workload::Arriving);
+        if beside && !self.arguments.without_kube_scheduler {
+            order.push(Contender::KubeScheduler);
         }
-        if round + 1 < options.rounds {
+        if self.arguments.told && self.workload == Workload::Preloaded {
+            order.extend([Contender::RawTold, Contender::RawToldBinary]);
+        }
+        order.push(order[0]);
+        order
+    }
+
+    async fn rounds(&self, stage: &Stage) -> anyhow::Result<All> {
+        Report::say(&format!("==> {}: {} Pods on {} nodes", self.workload, self.pods, stage.nodes));
+        let mut all = All::new();
+        let mut order = self.order();
+        for _ in 0..self.options.rounds {
+            for contender in &order {
+                let run = Run {
+                    stage,
+                    arguments: self.arguments,
+                    maar: &self.options.maar,
+                    workload: self.workload,
+                    contender: *contender,
+                    pods: self.pods,
+                };
+                let measured = run.run().await?;
+                Report::say(&format!("    {:<16} {measured}", contender.to_string()));
+                match all.iter_mut().find(|(one, _)| one == contender) {
+                    Some((_, series)) => series.push(&measured),
+                    None => {
+                        let mut series = Series::default();
+                        series.push(&measured);
+                        all.push((*contender, series));
+                    }
+                }
+            }
             order.reverse();
         }
+        Ok(all)
     }
-    judge(workload, &series, report);
-    Ok(())
-}
 
-fn judge(workload: Workload, series: &[(Contender, Series)], report: &mut Report) {
-    let of = |wanted: Contender| {
-        series.iter().find(|(one, all)| *one == wanted && !all.rate.is_empty()).map(|(_, all)| all)
-    };
-    for (contender, all) in series.iter().filter(|(_, all)| !all.rate.is_empty()) {
-        Report::say(&format!(
-            "    {:<16} {} pods/s; CPU per Pod: own {} ms, server {} ms; memory {} MiB",
-            contender.to_string(),
-            all.rate,
-            all.own_cpu,
-            all.server_cpu,
-            all.memory
-        ));
-        let figures = json!({"pods/s": all.rate, "own CPU, ms": all.own_cpu, "server CPU, ms": all.server_cpu,
-            "memory, MiB": all.memory});
-        report.figure(&format!("{workload}, {contender}"), figures);
+    async fn one(&self, stage: &Stage, report: &mut Report) -> anyhow::Result<()> {
+        let all = self.rounds(stage).await?;
+        for (contender, series) in &all {
+            report.figure(&format!("{}, {contender}", self.workload), series.figures());
+        }
+        let (raw, maar) = (series_of(&all, Contender::Raw), series_of(&all, Contender::Maar));
+        if let (Some(raw), Some(maar)) = (raw, maar) {
+            self.judge_beside_raw(raw, maar, series_of(&all, Contender::KubeScheduler), report);
+        }
+        if let (Some(alone), Some(gangs)) = (maar, series_of(&all, Contender::MaarGangs)) {
+            let ratio = alone.rate.median() / gangs.rate.median();
+            if self.workload == Workload::Gangs {
+                report.under("G4, time of gangs over the same Pods alone", ratio, 1.10, "");
+                report.under("G4, writes per Pod", gangs.writes.median(), 1.1, "");
+            } else {
+                report.under("G5, time of one gang over the same Pods alone", ratio, 1.25, "");
+            }
+        }
+        Ok(())
     }
-    let (raw, maar) = (of(Contender::Raw), of(Contender::Maar));
-    if let (Some(raw), Some(maar)) = (raw, maar) {
+
+    fn judge_beside_raw(&self, raw: &Series, maar: &Series, kube: Option<&Series>, report: &mut Report) {
         let ratio = maar.rate.median() / raw.rate.median();
-        let goal = if workload == Workload::Preloaded {
-            ("G1, rate over raw binds", 0.85)
-        } else {
-            ("G2, rate over raw create+bind", 0.80)
-        };
-        report.at_least(goal.0, ratio, goal.1, "");
-        if let Some(kube) = of(Contender::KubeScheduler) {
-            Report::say(&format!(
-                "    kube-scheduler over raw: {}",
-                short(kube.rate.median() / raw.rate.median())
-            ));
+        match self.workload {
+            Workload::Preloaded => {
+                let cpu = maar.own_cpu.median() / raw.server_cpu.median();
+                report.at_least("G1, rate over raw binds", ratio, 0.85, "");
+                report.under("G3, own CPU per Pod over the server's per bind", cpu, 0.15, "");
+            }
+            Workload::Reclaim => {
+                report.at_least("G6, rate over raw delete and bind", ratio, 0.60, "");
+                report.under("G6, evicted over needed", maar.evicted.median(), 1.05, "");
+            }
+            _ => report.at_least("G2, rate over raw create and bind", ratio, 0.80, ""),
+        }
+        let Some(kube) = kube else { return };
+        Report::say(&format!(
+            "    kube-scheduler over raw: {}",
+            short(kube.rate.median() / raw.rate.median())
+        ));
+        if self.workload == Workload::Preloaded {
+            let memory = maar.memory.median() / kube.memory.median();
+            report.under("G12, memory over kube-scheduler's", memory, 0.4, "");
         }
     }
-    if let (Some(raw), Some(maar), Workload::Preloaded) = (raw, maar, workload) {
-        report.under(
-            "G3, own CPU per Pod over the server's per bind",
-            maar.own_cpu.median() / raw.server_cpu.median(),
-            0.15,
-            "",
-        );
-        if let Some(kube) = of(Contender::KubeScheduler) {
-            report.under(
-                "G12, memory over kube-scheduler's",
-                maar.memory.median() / kube.memory.median(),
-                0.4,
-                "",
-            );
+
+    /// The same Pods on these nodes and on ten times as many.
+    async fn growth(&self, stage: &mut Stage, report: &mut Report) -> anyhow::Result<()> {
+        let few = self.rounds(stage).await?;
+        stage.grow(stage.nodes * 10).await?;
+        let many = self.rounds(stage).await?;
+        for (nodes, all) in [("few", &few), ("many", &many)] {
+            if let Some(series) = series_of(all, Contender::Maar) {
+                report.figure(&format!("{}, {nodes}", self.workload), series.figures());
+            }
         }
-    }
-    if let (Some(plain), Some(gangs)) = (maar, of(Contender::MaarGangs)) {
-        report.under(
-            "G4, time of gangs over the same Pods alone",
-            plain.rate.median() / gangs.rate.median(),
-            1.10,
-            "",
-        );
+        if let (Some(few), Some(many)) = (series_of(&few, Contender::Maar), series_of(&many, Contender::Maar))
+        {
+            let ratio = many.placing_cpu.median() / few.placing_cpu.median();
+            report.under("G3, CPU per Pod on ten times the nodes", ratio, 1.5, "");
+        }
+        Ok(())
     }
 }

@@ -14,6 +14,10 @@ use super::stage::Stage;
 pub(crate) enum Contender {
     /// This program, which decides nothing.
     Raw,
+    /// The same, with a watch of all Pods as JSON beside it: what telling a scheduler costs the server.
+    RawTold,
+    /// The same as protobuf.
+    RawToldBinary,
     /// Maar's scheduler.
     Maar,
     /// Maar's scheduler, with Pods that start together.
@@ -26,6 +30,8 @@ impl fmt::Display for Contender {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Raw => "raw",
+            Self::RawTold => "raw, told",
+            Self::RawToldBinary => "raw, told binary",
             Self::Maar => "maar",
             Self::MaarGangs => "maar, gangs",
             Self::KubeScheduler => "kube-scheduler",
@@ -34,10 +40,19 @@ impl fmt::Display for Contender {
 }
 
 impl Contender {
+    /// In which form this program has itself told of Pods while it binds, besides what all runs are measured by.
+    pub(crate) const fn told(self) -> Option<&'static str> {
+        match self {
+            Self::RawTold => Some("application/json"),
+            Self::RawToldBinary => Some("application/vnd.kubernetes.protobuf;stream=watch"),
+            _ => None,
+        }
+    }
+
     /// `schedulerName` of its Pods.
     pub(crate) const fn scheduler_name(self) -> &'static str {
         match self {
-            Self::Raw => "nobody",
+            Self::Raw | Self::RawTold | Self::RawToldBinary => "nobody",
             Self::Maar | Self::MaarGangs => "maar-scheduler",
             Self::KubeScheduler => "default-scheduler",
         }
@@ -46,12 +61,14 @@ impl Contender {
     /// Starts its process; none for the one that is this program.
     pub(crate) fn start(self, stage: &Stage, maar: &Path) -> anyhow::Result<Option<Process>> {
         let mut command = match self {
-            Self::Raw => return Ok(None),
+            Self::Raw | Self::RawTold | Self::RawToldBinary => return Ok(None),
             Self::Maar | Self::MaarGangs => {
                 let mut command = Command::new(maar);
                 command
                     .args(["scheduler", "--leader-election", "false", "--kubeconfig"])
                     .arg(&stage.kubeconfig);
+                // There are no kubelets to see a notice.
+                command.args(["--notice-seconds", "0"]);
                 for flag in ["--metrics-address", "--health-address", "--explain-address"] {
                     command.args([flag, "127.0.0.1:0"]);
                 }
@@ -59,11 +76,11 @@ impl Contender {
             }
             Self::KubeScheduler => {
                 let file = stage.folder.path().join("kube-scheduler.yaml");
-                // A rate below zero is no limit.
+                // As good as no limit: none at all is not allowed.
                 let config = format!(
                     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n\
                      leaderElection: {{leaderElect: false}}\n\
-                     clientConnection: {{kubeconfig: \"{}\", qps: -1, burst: -1}}\n",
+                     clientConnection: {{kubeconfig: \"{}\", qps: 100000, burst: 100000}}\n",
                     stage.kubeconfig.display()
                 );
                 std::fs::write(&file, config)?;
@@ -72,7 +89,7 @@ impl Contender {
                 command
             }
         };
-        let log = std::fs::File::create(stage.folder.path().join(format!("{self}.log")))?;
+        let log = std::fs::File::create(stage.log_file(self))?;
         let child = command
             .stdout(Stdio::from(log.try_clone()?))
             .stderr(Stdio::from(log))
@@ -91,6 +108,14 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    /// Waits until it ends by itself, which it should not.
+    pub(crate) async fn ended(&mut self) -> anyhow::Error {
+        match self.child.wait().await {
+            Ok(status) => anyhow::anyhow!("it ended by itself ({status})"),
+            Err(error) => error.into(),
+        }
+    }
+
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
         let pid = rustix::process::Pid::from_raw(self.pid.cast_signed()).context("process 0")?;
         // One that has ended by itself has shown that in the figures.

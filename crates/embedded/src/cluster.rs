@@ -19,8 +19,10 @@ use crate::world::{Clock, World};
 mod bootstrap;
 pub(crate) mod connect;
 mod listen;
+mod pace;
 
 pub use listen::{ListenError, Listener};
+pub(crate) use pace::Gather;
 
 /// How a cluster is set up.
 #[derive(Clone, Debug)]

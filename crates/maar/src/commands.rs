@@ -51,6 +51,13 @@ enum Command {
     Reference(reference::Arguments),
 }
 
+impl Cli {
+    /// Whether the command is worth several threads.
+    pub(crate) const fn serves_many(&self) -> bool {
+        matches!(self.command, Command::Up(_))
+    }
+}
+
 /// Runs the command the user asked for.
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {

@@ -9,14 +9,8 @@ use clap::Parser as _;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let cli = commands::Cli::parse();
-    let ended = match rustls::crypto::ring::default_provider().install_default() {
-        Ok(()) => commands::run(cli).await,
-        Err(_) => Err(anyhow::anyhow!("a TLS provider was installed before main")),
-    };
-    match ended {
+fn main() -> ExitCode {
+    match run(commands::Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Nobody listening any more is no reason to fall over.
@@ -24,4 +18,17 @@ async fn main() -> ExitCode {
             commands::exit_code(&error)
         }
     }
+}
+
+fn run(cli: commands::Cli) -> anyhow::Result<()> {
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .map_err(|_| anyhow::anyhow!("a TLS provider was installed before main"))?;
+    // One thread is enough for whoever waits for an API server, and it spends less: nothing is handed from core to core.
+    let mut runtime = if cli.serves_many() {
+        tokio::runtime::Builder::new_multi_thread()
+    } else {
+        tokio::runtime::Builder::new_current_thread()
+    };
+    runtime.enable_all().build()?.block_on(commands::run(cli))
 }

@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use super::Cluster;
+use super::pace::pace;
 use crate::identity::{Peer, PkiError, Transport, TransportError};
 use crate::server::UserInfo;
 
@@ -187,6 +188,7 @@ async fn serve(
         request.extensions_mut().insert::<Peer>(peer.clone());
         request.map(Body::new)
     });
+    let service = service.map_response(pace);
     let builder = Builder::new(TokioExecutor::new());
     let connection =
         builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service));

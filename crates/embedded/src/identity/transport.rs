@@ -10,7 +10,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
 use rustls::time_provider::TimeProvider;
-use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
+use rustls::{
+    CipherSuite, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme,
+};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::pki::PkiError;
@@ -56,7 +58,7 @@ pub(crate) struct Transport {
 impl Transport {
     pub(crate) fn new(server: &Server, names: &[String]) -> Result<Self, TransportError> {
         let pki = &server.identity.pki;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = Arc::new(provider());
         let verifier = client_verifier(&provider, &pki.authority()?.der)?;
         let identity = pki.serving(names)?;
         let chain = vec![CertificateDer::from_pem_slice(identity.certificate.as_bytes())?];
@@ -66,6 +68,7 @@ impl Transport {
             .with_safe_default_protocol_versions()?
             .with_client_cert_verifier(Arc::new(AnyCertificate(Arc::clone(&verifier))))
             .with_single_cert(chain, key)?;
+        config.ignore_client_order = true;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Self { config: Arc::new(config), verifier, clock })
     }
@@ -82,6 +85,13 @@ impl Transport {
             }
         }
     }
+}
+
+/// The shorter AES key first, as Go's servers have it: watches to many are bound by what encryption costs.
+fn provider() -> CryptoProvider {
+    let mut provider = rustls::crypto::ring::default_provider();
+    provider.cipher_suites.sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
+    provider
 }
 
 fn client_verifier(

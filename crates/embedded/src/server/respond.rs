@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::Server;
 use super::handler::Call;
+use crate::cluster::Gather;
 use crate::hooks::{from_storage, is_storage_form};
 use crate::request::Form;
 use crate::resource::Resource;
@@ -261,7 +262,9 @@ pub(crate) fn watch(resource: Arc<Resource>, stream: WatchStream, renderer: Rend
         }
         Some((Ok::<_, std::convert::Infallible>(lines.freeze()), (resource, stream, renderer, false)))
     });
-    json_response(StatusCode::OK, Body::from_stream(body))
+    let mut response = json_response(StatusCode::OK, Body::from_stream(body));
+    response.extensions_mut().insert(Gather);
+    response
 }
 
 fn write_event(
