@@ -1,5 +1,7 @@
 //! How full the cards get, beside FGD: the same Pods in the same order for both.
 
+mod family;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -33,6 +35,12 @@ pub(crate) struct Arguments {
     /// How much the Pods ask for, in percent of all cards
     #[arg(long, default_value_t = 130)]
     load: u32,
+    /// Measure also lists made from those at hand in other proportions, on other nodes and with other loads
+    #[arg(long, requires = "data")]
+    family: bool,
+    /// Only lists whose name contains this
+    #[arg(long, default_value = "")]
+    only: String,
 }
 
 /// The figures of one list.
@@ -48,20 +56,24 @@ struct Row {
 
 /// Measures every list, prints a table, and promises what it promises only on the traces it was promised for.
 pub(crate) fn run(arguments: &Arguments, report: &mut Report) -> anyhow::Result<()> {
-    Report::say(&format!(
-        "{:<12} {:>8} {:>8} {:>11} {:>7}",
-        "trace", "maar %", "FGD %", "unused/FGD", "s/run"
-    ));
     let mut rows = Vec::new();
     if let Some(folder) = &arguments.data {
-        let nodes = read(folder, NODES)?;
-        for list in LISTS {
-            let file = format!("openb_pod_list_{list}.csv");
-            let pods = read(folder, &file)?;
-            let trace = table::read(File { name: NODES, text: &nodes }, File { name: &file, text: &pods })?;
-            let row = measure(arguments, &trace, list);
+        let given = given(folder)?;
+        if arguments.family {
+            family::say_how_near(&given);
+        }
+        head();
+        for (list, trace) in given.iter().filter(|(list, _)| list.contains(&arguments.only)) {
+            let row = measure(arguments, trace, list, arguments.load);
             report.under(&format!("packing {list}: unused cards over FGD's"), row.unused_over_fgd, GOAL, "");
             report.under(&format!("packing {list}: seconds per run"), row.seconds_per_run, 1.0, " s");
+            rows.push(row);
+        }
+        let others = if arguments.family { family::cases(&given) } else { Vec::new() };
+        for case in others.iter().filter(|case| case.name.contains(&arguments.only)) {
+            let row = measure(arguments, &case.trace, &case.name, case.load.unwrap_or(arguments.load));
+            let what = format!("packing {}: unused cards over FGD's", case.name);
+            report.under(&what, row.unused_over_fgd, GOAL, "");
             rows.push(row);
         }
     } else {
@@ -69,18 +81,37 @@ pub(crate) fn run(arguments: &Arguments, report: &mut Report) -> anyhow::Result<
             "packing on openb: the trace is not part of this repository, name its folder by --data"
                 .to_owned(),
         );
+        head();
         for (seed, (name, recipe)) in (1..).zip(RECIPES) {
-            rows.push(measure(arguments, &generate(recipe, seed), name));
+            rows.push(measure(arguments, &generate(recipe, seed), name, arguments.load));
         }
     }
     report.figure("packing", serde_json::to_value(rows)?);
     Ok(())
 }
 
-fn measure(arguments: &Arguments, trace: &Trace, list: &str) -> Row {
+fn head() {
+    Report::say(&format!(
+        "{:<26} {:>8} {:>8} {:>11} {:>7}",
+        "trace", "maar %", "FGD %", "unused/FGD", "s/run"
+    ));
+}
+
+/// The lists at hand.
+fn given(folder: &Path) -> anyhow::Result<Vec<(&'static str, Trace)>> {
+    let nodes = read(folder, NODES)?;
+    let list = |list: &'static str| {
+        let file = format!("openb_pod_list_{list}.csv");
+        let pods = read(folder, &file)?;
+        Ok((list, table::read(File { name: NODES, text: &nodes }, File { name: &file, text: &pods })?))
+    };
+    LISTS.into_iter().map(list).collect()
+}
+
+fn measure(arguments: &Arguments, trace: &Trace, list: &str, load: u32) -> Row {
     let (mut unused, mut unused_by_fgd, mut seconds) = (0.0, 0.0, 0.0);
     for seed in 0..u64::from(arguments.seeds) {
-        let came = arrivals(trace, f64::from(arguments.load) / 100.0, seed);
+        let came = arrivals(trace, f64::from(load) / 100.0, seed);
         let start = Instant::now();
         unused += pack(trace, &came, seed).unused();
         seconds += start.elapsed().as_secs_f64();
@@ -96,7 +127,7 @@ fn measure(arguments: &Arguments, trace: &Trace, list: &str) -> Row {
     };
     let (ours, theirs, ratio) = (row.allocation_percent, row.fgd_allocation_percent, row.unused_over_fgd);
     let seconds = row.seconds_per_run;
-    Report::say(&format!("{list:<12} {ours:>8.2} {theirs:>8.2} {ratio:>11.3} {seconds:>7.2}"));
+    Report::say(&format!("{list:<26} {ours:>8.2} {theirs:>8.2} {ratio:>11.3} {seconds:>7.2}"));
     row
 }
 

@@ -5,6 +5,7 @@
 //! unused, by our placement and by FGD ([`fgd`]), the method it is measured against.
 
 pub mod chart;
+pub mod family;
 pub mod fgd;
 pub mod generate;
 pub mod outcome;

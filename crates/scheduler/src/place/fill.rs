@@ -19,22 +19,66 @@ pub(super) struct Arrival {
     pub(super) milli: u16,
 }
 
+/// Pods that come one after another.
+///
+/// What is left on a node only shrinks, so a Pod for which the cores are missing speaks for all later ones that ask for
+/// as many, and so for cards: each remembers the next one that asks for less, and the rest is skipped unseen.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Arrivals(Vec<Coming>);
+
+#[derive(Debug, Clone, Copy)]
+struct Coming {
+    arrival: Arrival,
+    /// The next one that asks for fewer cores.
+    fewer_cores: usize,
+    /// The next one that asks for less of each card.
+    smaller_share: usize,
+}
+
+impl FromIterator<Arrival> for Arrivals {
+    fn from_iter<T: IntoIterator<Item = Arrival>>(arrivals: T) -> Self {
+        let coming = |arrival| Coming { arrival, fewer_cores: 0, smaller_share: 0 };
+        let mut all: Vec<Coming> = arrivals.into_iter().map(coming).collect();
+        for index in (0..all.len()).rev() {
+            let one = all[index].arrival;
+            let mut next = index + 1;
+            while all.get(next).is_some_and(|later| later.arrival.cpu >= one.cpu) {
+                next = all[next].fewer_cores;
+            }
+            all[index].fewer_cores = next;
+            let mut next = index + 1;
+            while all.get(next).is_some_and(|later| later.arrival.milli >= one.milli) {
+                next = all[next].smaller_share;
+            }
+            all[index].smaller_share = next;
+        }
+        Self(all)
+    }
+}
+
 /// Thousandths of cards that stay unused when these Pods come; those that do not fit pass by. `cards` is scratch space.
-pub(super) fn leftover(room: Room<'_>, arrivals: &[Arrival], cards: &mut Vec<u16>) -> i64 {
+pub(super) fn leftover(room: Room<'_>, arrivals: &Arrivals, cards: &mut Vec<u16>) -> i64 {
     cards.clear();
     cards.extend_from_slice(room.cards);
     let (mut cpu, mut memory) = (room.cpu, room.memory);
     let mut left: i64 = cards.iter().map(|card| i64::from(*card)).sum();
-    for arrival in arrivals {
+    let mut next = 0;
+    while let Some(Coming { arrival, fewer_cores, smaller_share }) = arrivals.0.get(next) {
+        next += 1;
         if left == 0 {
             return 0;
         }
-        if arrival.cpu > cpu || arrival.memory > memory || !take(cards, arrival) {
+        if arrival.cpu > cpu {
+            next = *fewer_cores;
+        } else if arrival.memory > memory {
             continue;
+        } else if take(cards, arrival) {
+            cpu -= arrival.cpu;
+            memory -= arrival.memory;
+            left -= i64::from(arrival.cards) * i64::from(arrival.milli);
+        } else if arrival.cards == 1 {
+            next = *smaller_share;
         }
-        cpu -= arrival.cpu;
-        memory -= arrival.memory;
-        left -= i64::from(arrival.cards) * i64::from(arrival.milli);
     }
     left
 }
@@ -65,6 +109,8 @@ fn take(cards: &mut [u16], arrival: &Arrival) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn arrival(cpu: i64, cards: u16, milli: u16) -> Arrival {
@@ -75,10 +121,40 @@ mod tests {
     fn what_does_not_fit_passes_by() {
         let room = Room { cpu: 10, memory: 0, cards: &[300, 1000, 1000] };
         let mut scratch = Vec::new();
-        let mut left = |arrivals: &[Arrival]| leftover(room, arrivals, &mut scratch);
+        let mut left =
+            |arrivals: &[Arrival]| leftover(room, &arrivals.iter().copied().collect(), &mut scratch);
         assert_eq!(left(&[]), 2300);
         assert_eq!(left(&[arrival(1, 3, 1000), arrival(1, 2, 1000)]), 300, "three whole cards are not there");
         assert_eq!(left(&[arrival(1, 1, 300), arrival(1, 2, 1000)]), 0, "a share takes the fullest card");
         assert_eq!(left(&[arrival(10, 0, 0), arrival(1, 1, 300)]), 2300, "cores run out");
+    }
+
+    fn any_arrival() -> impl Strategy<Value = Arrival> {
+        (0i64..6, 0i64..6, 0u16..4, 1u16..11).prop_map(|(cpu, memory, cards, tenths)| {
+            let milli = if cards == 1 { tenths * 100 } else { 1000 };
+            Arrival { cpu, memory, cards, milli: if cards == 0 { 0 } else { milli } }
+        })
+    }
+
+    proptest! {
+        /// Those that are skipped unseen would not have fitted.
+        #[test]
+        fn skipping_changes_nothing(
+            (cpu, memory) in (0i64..20, 0i64..20),
+            mut cards in prop::collection::vec((0u16..11).prop_map(|tenths| tenths * 100), 0..5),
+            arrivals in prop::collection::vec(any_arrival(), 0..40),
+        ) {
+            cards.sort_unstable();
+            let (mut cores_left, mut memory_left, mut cards_left) = (cpu, memory, cards.clone());
+            for one in &arrivals {
+                if one.cpu <= cores_left && one.memory <= memory_left && take(&mut cards_left, one) {
+                    cores_left -= one.cpu;
+                    memory_left -= one.memory;
+                }
+            }
+            let want: i64 = cards_left.iter().map(|left| i64::from(*left)).sum();
+            let room = Room { cpu, memory, cards: &cards };
+            prop_assert_eq!(leftover(room, &arrivals.into_iter().collect(), &mut Vec::new()), want);
+        }
     }
 }

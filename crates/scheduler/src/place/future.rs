@@ -6,7 +6,8 @@ use std::{
 };
 
 use super::{
-    fill::{Arrival, Room, leftover},
+    fill::{Arrival, Arrivals, Room, leftover},
+    fragment::Fragments,
     mix::Draws,
     random::mixed,
 };
@@ -17,6 +18,10 @@ use crate::{
 
 /// Most remembered wastes; past it they are forgotten together.
 const MOST_WASTES: usize = 400_000;
+/// How many times more what futures leave unused weighs than what single Pods cannot use. Futures alone do not see that
+/// Pods for many cards are turned away for good where small ones took a card of each node: enough small ones come in
+/// every future to fill the rest.
+const FRAGMENTS: i64 = 10;
 
 /// Nodes that the same Pods of the futures may go to, with cards of one kind and memory: one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,6 +37,14 @@ struct ClassKey {
     card_memory: Option<u32>,
 }
 
+/// What may come to the nodes of one class.
+#[derive(Debug, Default)]
+struct Prospect {
+    /// The Pods of each future.
+    futures: Vec<Arrivals>,
+    fragments: Fragments,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Futures {
     draws: Draws,
@@ -39,8 +52,8 @@ pub(super) struct Futures {
     labels: BTreeSet<String>,
     by_name: bool,
     classes: HashMap<ClassKey, ClassId>,
-    /// By class: the Pods of each future that may come here.
-    arrivals: Vec<Vec<Vec<Arrival>>>,
+    /// What may come, by class.
+    prospects: Vec<Prospect>,
     /// By the fingerprint of class and room. 128 bits, so that two states are never taken for one another in practice.
     wastes: HashMap<u128, i64, BuildHasherDefault<AsItIs>>,
     scratch: Vec<u16>,
@@ -78,13 +91,13 @@ impl Futures {
         if let Some(known) = self.classes.get(&key) {
             return *known;
         }
-        let id = ClassId(u32::try_from(self.arrivals.len()).unwrap_or(u32::MAX));
-        self.arrivals.push(self.arrivals_at(node, kind, card_memory));
+        let id = ClassId(u32::try_from(self.prospects.len()).unwrap_or(u32::MAX));
+        self.prospects.push(self.prospect_of(node, kind, card_memory));
         self.classes.insert(key, id);
         id
     }
 
-    fn arrivals_at(&self, node: &Node, kind: CardKindId, card_memory: Option<u32>) -> Vec<Vec<Arrival>> {
+    fn prospect_of(&self, node: &Node, kind: CardKindId, card_memory: Option<u32>) -> Prospect {
         // A cordon passes; what the node is good for does not.
         let node = Node { unschedulable: false, ..node.clone() };
         let mut verdicts = BTreeMap::new();
@@ -100,10 +113,16 @@ impl Futures {
                 milli,
             })
         };
-        self.draws.iter().map(|future| future.iter().filter_map(&mut arrival).collect()).collect()
+        let futures: Vec<Vec<Option<Arrival>>> =
+            self.draws.iter().map(|future| future.iter().map(&mut arrival).collect()).collect();
+        Prospect {
+            fragments: Fragments::of(futures.iter().flatten().copied()),
+            futures: futures.into_iter().map(|future| future.into_iter().flatten().collect()).collect(),
+        }
     }
 
-    /// What the futures leave unused of the cards, in thousandths, summed over all futures.
+    /// What the futures leave unused of the cards, in thousandths, summed over all futures; and a little of what single
+    /// Pods of them could not use.
     pub(super) fn waste(&mut self, class: ClassId, room: Room<'_>) -> i64 {
         if room.cards.iter().all(|left| *left == 0) {
             return 0;
@@ -112,9 +131,12 @@ impl Futures {
         if let Some(known) = self.wastes.get(&fingerprint) {
             return *known;
         }
-        let arrivals = usize::try_from(class.0).ok().and_then(|index| self.arrivals.get(index));
-        let waste = arrivals.map_or(0, |futures| {
-            futures.iter().map(|arrivals| leftover(room, arrivals, &mut self.scratch)).sum()
+        let prospect = usize::try_from(class.0).ok().and_then(|index| self.prospects.get(index));
+        let (times, scratch) = (self.count(), &mut self.scratch);
+        let waste = prospect.map_or(0, |prospect| {
+            let futures = prospect.futures.iter();
+            let left: i64 = futures.map(|arrivals| leftover(room, arrivals, scratch)).sum();
+            left + prospect.fragments.mean(room, times) / FRAGMENTS
         });
         if self.wastes.len() >= MOST_WASTES {
             self.wastes.clear();

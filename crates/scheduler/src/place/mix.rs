@@ -9,11 +9,12 @@ use crate::{
 };
 
 /// How many futures are imagined.
-const FUTURES: usize = 24;
+const FUTURES: usize = 32;
 /// How many Pods come in each.
 const LENGTH: usize = 60;
-/// Pods without cards come less often in imagined futures than in truth: in truth there are other nodes for them.
-const WITHOUT_CARDS: f64 = 0.3;
+/// Pods without cards come less often in imagined futures than in truth: in truth there is nearly always another node
+/// for them, also one whose cards are all taken.
+const WITHOUT_CARDS: f64 = 0.05;
 /// Most shapes remembered.
 const MOST_SHAPES: usize = 512;
 /// When so many Pods have been counted, all counts are halved: what came long ago fades.
