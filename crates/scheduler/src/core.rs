@@ -20,6 +20,7 @@ mod events;
 mod explain;
 mod free;
 mod hold;
+mod limit;
 mod need;
 mod pass;
 mod scope;

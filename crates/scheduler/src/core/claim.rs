@@ -19,11 +19,11 @@ use super::{
 const SECOND_CHOICES: usize = 8;
 
 /// Groups that may be asked to go, and by what right.
-type Prey = BTreeMap<GroupId, Reason>;
+pub(super) type Prey = BTreeMap<GroupId, Reason>;
 
 /// Why no room was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Failure {
+pub(super) enum Failure {
     /// Not if all who may be asked went.
     NoPlan,
     /// There would have been room, but not for these: something else is in the way.
@@ -31,15 +31,15 @@ enum Failure {
 }
 
 /// Pods that have been thought away for a claimant, with why they go.
-type Going = Vec<(PodId, Leaving, Option<Reason>)>;
+pub(super) type Going = Vec<(PodId, Leaving, Option<Reason>)>;
 
 /// What room is wanted for.
-struct Wish {
+pub(super) struct Wish {
     /// Groups that start together or each by itself, with the Pods of each part.
-    groups: Vec<GroupId>,
+    pub(super) groups: Vec<GroupId>,
     /// By shape: the Pods, and fewest of them that must find room.
-    parts: Vec<(Vec<PodId>, usize)>,
-    claimant: Claimant,
+    pub(super) parts: Vec<(Vec<PodId>, usize)>,
+    pub(super) claimant: Claimant,
 }
 
 impl Core {
@@ -109,7 +109,12 @@ impl Core {
     }
 
     /// Tries a right: thinks the victims away, places the claimants, and only then has anybody asked to go.
-    fn grant(&mut self, wish: &Wish, prey: &Prey, actions: &mut Vec<Action>) -> Result<(), Failure> {
+    pub(super) fn grant(
+        &mut self,
+        wish: &Wish,
+        prey: &Prey,
+        actions: &mut Vec<Action>,
+    ) -> Result<(), Failure> {
         let mut going: Going = Vec::new();
         let mut placed: Vec<PodId> = Vec::new();
         for (pods, least) in &wish.parts {
@@ -127,7 +132,7 @@ impl Core {
                 return done;
             }
         }
-        if !self.leaves_guarantees(wish, &placed) {
+        if !self.leaves_guarantees(wish, &placed, &going) {
             self.undo(&placed, going);
             return Err(Failure::NoPlace);
         }
@@ -135,19 +140,28 @@ impl Core {
         Ok(())
     }
 
-    /// Whether what is guaranteed to others is still kept free with the claimants placed and their victims gone.
-    fn leaves_guarantees(&mut self, wish: &Wish, placed: &[PodId]) -> bool {
-        if !self.tree.has_guarantees() {
-            return true;
-        }
+    /// Whether the claimants keep to their limits and to what is guaranteed to others, with their victims gone.
+    pub(super) fn leaves_guarantees(&mut self, wish: &Wish, placed: &[PodId], going: &Going) -> bool {
         let mut taken = Amounts::default();
         for state in placed.iter().filter_map(|pod| self.ledger.pod(*pod)) {
             taken += &self.ledger.demand(&state.pod.shape);
         }
-        let mut free = self.free.follow(&self.ledger).clone();
-        free += &taken;
-        self.tree.set_free(free);
-        self.tree.admit(wish.claimant.payer, &taken).is_ok()
+        if self.tree.has_guarantees() {
+            let mut free = self.free.follow(&self.ledger).clone();
+            free += &taken;
+            self.tree.set_free(free);
+        }
+        let gone: Vec<_> = going.iter().filter_map(|(pod, _, _)| self.books.get(*pod).cloned()).collect();
+        for (payer, amounts) in &gone {
+            self.tree.refund(*payer, amounts);
+        }
+        let payer = wish.claimant.payer;
+        let may =
+            self.tree.within_limits_when_left(payer, &taken) && self.tree.leaves_guarantees(payer, &taken);
+        for (payer, amounts) in &gone {
+            self.tree.charge(*payer, amounts);
+        }
+        may
     }
 
     /// Thinks those away whose going makes room for Pods of one shape.
@@ -224,7 +238,7 @@ impl Core {
     }
 
     /// Takes the Pods of a plan out of the ledger for now. Of a gang that loses its minimum all Pods go.
-    fn think_away(&mut self, candidates: &[Candidate], plan: &Plan, going: &mut Going) {
+    pub(super) fn think_away(&mut self, candidates: &[Candidate], plan: &Plan, going: &mut Going) {
         for unit in &plan.units {
             let candidate = &candidates[*unit];
             let mut pods = candidate.pods.clone();
@@ -257,7 +271,7 @@ impl Core {
     }
 
     /// Ends a trial: nobody has a place who had none, and everybody is where it was.
-    fn undo(&mut self, placed: &[PodId], going: Going) {
+    pub(super) fn undo(&mut self, placed: &[PodId], going: Going) {
         self.unplace_all(placed);
         for (_, leaving, _) in going.into_iter().rev() {
             self.ledger.put_back(leaving.lifted);
@@ -281,7 +295,13 @@ impl Core {
     }
 
     /// Everybody has a place: the victims are asked to go, and the claimants are bound when they have.
-    fn carry_out(&mut self, wish: &Wish, going: Going, placed: Vec<PodId>, actions: &mut Vec<Action>) {
+    pub(super) fn carry_out(
+        &mut self,
+        wish: &Wish,
+        going: Going,
+        placed: Vec<PodId>,
+        actions: &mut Vec<Action>,
+    ) {
         for (pod, mut leaving, reason) in going {
             leaving.charge = self.books.strike(pod);
             if let Some((payer, amounts)) = &leaving.charge {

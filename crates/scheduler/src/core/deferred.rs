@@ -63,6 +63,12 @@ impl Deferred {
         nodes.filter_map(|node| self.by_node.get(&node)).flatten().copied().collect()
     }
 
+    /// Who leaves and is charged to a payer of whom this is true.
+    pub(crate) fn leaving_of(&self, is: impl Fn(Payer) -> bool) -> BTreeSet<PodId> {
+        let charged = |leaving: &Leaving| leaving.charge.as_ref().is_some_and(|(payer, _)| is(*payer));
+        self.leaving.iter().filter(|(_, leaving)| charged(leaving)).map(|(pod, _)| *pod).collect()
+    }
+
     pub(crate) fn defer(&mut self, start: Start) {
         self.next += 1;
         for pod in &start.awaited {

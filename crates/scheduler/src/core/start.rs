@@ -41,6 +41,10 @@ impl Core {
         if may_claim && self.claim(lane, id, &need, actions) {
             return Ok(());
         }
+        let limited = matches!(admitted, Err(Limit::Capability { .. } | Limit::Member { .. }));
+        if limited && self.claim_within_limits(id, &need, actions) {
+            return Ok(());
+        }
         match admitted {
             Ok(()) => Err(self.no_room(id, &need, payer.level)),
             Err(limit) => {
@@ -73,7 +77,7 @@ impl Core {
     }
 
     /// Whether there is enough of everything, wherever it is: saves the trial of large gangs on a full cluster.
-    fn fits_in_all(&mut self, need: &Need) -> bool {
+    pub(super) fn fits_in_all(&mut self, need: &Need) -> bool {
         if need.count() == 1 {
             return true;
         }
@@ -131,6 +135,7 @@ impl Core {
         let nodes = pods.iter().filter_map(|pod| self.place_of(*pod));
         let mut awaited = self.deferred.leaving_from(nodes);
         awaited.extend(self.deferred.awaited_to_begin(id));
+        awaited.extend(self.awaited_by_limits(id));
         if awaited.is_empty() {
             actions.extend(pods.iter().filter_map(|pod| self.bind(*pod)));
         } else {

@@ -58,6 +58,17 @@ impl Core {
         found
     }
 
+    /// Groups that a claimant at a limit may have asked to go: best-effort work that counts against the same limit.
+    pub(super) fn prey_within(&self, seat: Seat) -> BTreeMap<GroupId, Reason> {
+        let mut found = BTreeMap::new();
+        let counts = |pod: &PodId| {
+            let payer = self.books.get(*pod).map(|(payer, _)| payer.seat);
+            payer.is_some_and(|payer| self.tree.chain(payer).any(|above| above == seat))
+        };
+        self.add_groups(&mut found, self.books.best_effort().filter(counts), Reason::BestEffort, |_| true);
+        found
+    }
+
     fn add_groups(
         &self,
         found: &mut BTreeMap<GroupId, Reason>,

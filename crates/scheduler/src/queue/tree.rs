@@ -223,6 +223,52 @@ impl Tree {
         self.keep(payer.seat, asked)
     }
 
+    /// Whether an account may have `asked` on top of what it has, by its limits and those above it, when everybody has
+    /// left who was asked to go.
+    pub fn within_limits_when_left(&self, payer: Payer, asked: &Amounts) -> bool {
+        let fits = |limits: &[_], held: &Held| {
+            let held = Held { leaving: Amounts::default(), ..held.clone() };
+            exceeded(limits, &held, asked).is_none()
+        };
+        let entry = &self.entries[payer.seat.index()];
+        let (member, used) = (entry.members.get(&payer.user), entry.by_user.get(&payer.user));
+        let member = member.zip(used).is_none_or(|(limits, used)| fits(limits, used));
+        let mut above = self.chain(payer.seat).map(|seat| &self.entries[seat.index()]);
+        entry.declared && member && above.all(|entry| fits(&entry.capability, &entry.used))
+    }
+
+    /// Whether the limit of an account, or the one it sets for a member, refuses `asked`.
+    pub fn refuses(&self, seat: Seat, user: UserId, asked: &Amounts) -> bool {
+        let entry = &self.entries[seat.index()];
+        let (member, used) = (entry.members.get(&user), entry.by_user.get(&user));
+        exceeded(&entry.capability, &entry.used, asked).is_some()
+            || member.zip(used).is_some_and(|(limits, used)| exceeded(limits, used, asked).is_some())
+    }
+
+    /// The topmost account on the way up that has more than it may, itself or by the member, until those have left who
+    /// were asked to go.
+    pub fn over_until_left(&self, payer: Payer) -> Option<Seat> {
+        let over = |limits: &[(ResourceId, i64)], held: &Held| {
+            limits.iter().any(|(resource, cap)| {
+                let leaving = held.leaving.get(*resource);
+                leaving > 0 && held.all.get(*resource).saturating_add(leaving) > *cap
+            })
+        };
+        let entry = &self.entries[payer.seat.index()];
+        let (member, used) = (entry.members.get(&payer.user), entry.by_user.get(&payer.user));
+        let member = member.zip(used).is_some_and(|(limits, used)| over(limits, used));
+        let above = self.chain(payer.seat).filter(|seat| {
+            let entry = &self.entries[seat.index()];
+            over(&entry.capability, &entry.used)
+        });
+        above.last().or(member.then_some(payer.seat))
+    }
+
+    /// Whether what is guaranteed to others stays free when an account takes `asked`.
+    pub fn leaves_guarantees(&self, payer: Payer, asked: &Amounts) -> bool {
+        self.keep(payer.seat, asked).is_ok()
+    }
+
     /// Refuses what would be taken from under a guarantee of others.
     fn keep(&self, seat: Seat, asked: &Amounts) -> Result<(), Limit> {
         for resource in &self.guarantees {

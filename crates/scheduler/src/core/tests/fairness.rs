@@ -1,7 +1,10 @@
 use proptest::prelude::*;
 
-use super::world::{job, world};
-use crate::model::{Account, Member, ServiceLevel};
+use super::world::{World, job, world};
+use crate::{
+    core::Config,
+    model::{Account, Member, PodPhase, ServiceLevel},
+};
 
 #[test]
 fn saturated_accounts_have_what_they_deserve() {
@@ -110,6 +113,73 @@ fn what_cannot_start_is_not_asked_again_in_vain() {
     world.pass();
     assert_eq!(world.used_by_all(), 8);
     assert!(world.core.asked() <= asked + 3);
+}
+
+/// Three levels of accounts: what each account at the bottom deserves, by its parent and grandparent.
+type Parts = Vec<Vec<Vec<i64>>>;
+
+fn parts() -> impl Strategy<Value = Parts> {
+    prop::collection::vec(prop::collection::vec(prop::collection::vec(1i64..5, 1..4), 1..3), 1..4)
+}
+
+/// Accounts of three levels on a node with as many cards as they deserve together, and the names of those at the bottom.
+fn three_levels(parts: &Parts) -> (World, Vec<(String, i64)>) {
+    let total = parts.iter().flatten().flatten().sum();
+    let mut world = world().nodes(1, total);
+    let mut leaves = Vec::new();
+    for (top, below) in parts.iter().enumerate() {
+        world.account(&format!("t{top}"), None, below.iter().flatten().sum());
+        for (middle, below) in below.iter().enumerate() {
+            let name = format!("t{top}m{middle}");
+            world.account(&name, Some(&format!("t{top}")), below.iter().sum());
+            for (leaf, part) in below.iter().enumerate() {
+                let leaf = format!("{name}l{leaf}");
+                world.account(&leaf, Some(&name), *part);
+                leaves.push((leaf, *part));
+            }
+        }
+    }
+    (world, leaves)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Down a tree of three levels: those at the bottom come in any order, the first takes everything, and in the end
+    /// each has its part, whether work ends by itself or has to make way.
+    #[test]
+    fn shares_converge_down_the_tree(
+        parts in parts(),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 27),
+        ends in prop::collection::vec(any::<prop::sample::Index>(), 0..60),
+    ) {
+        let (mut world, mut leaves) = three_levels(&parts);
+        for index in order {
+            let leaf = leaves.remove(index.index(leaves.len()));
+            leaves.push(leaf);
+        }
+        for (leaf, _) in &leaves {
+            for number in 0..100 {
+                world.submit(&job(&format!("{leaf}-{number}"), leaf, 1, 1));
+            }
+            world.core.set_config(Config { preemption: false, ..Config::default() });
+            world.pass();
+        }
+        for end in ends {
+            let running: Vec<_> = world.pods.iter().filter(|(_, pod)| matches!(pod.phase, PodPhase::Placed { .. })).map(|(id, _)| *id).collect();
+            world.end(*end.get(&running));
+            world.pass();
+        }
+        world.core.set_config(Config::default());
+        for _ in 0..leaves.len() {
+            world.pass();
+            world.evicted_go();
+        }
+        world.pass();
+        for (leaf, part) in &leaves {
+            prop_assert_eq!(world.used(leaf), *part, "{}", leaf);
+        }
+    }
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 use super::world::{World, binds, evictions, job, world};
 use crate::{
     core::{Action, Config, DisruptionBudget, Reason},
-    model::{GroupId, LabelSelector, Operator, PodId, Requirement},
+    model::{Account, GroupId, LabelSelector, Member, Operator, PodId, Requirement},
 };
 
 /// What is evicted, from which groups and why.
@@ -191,6 +191,88 @@ fn an_account_far_above_its_part_gives_only_what_is_above() {
     world.evicted_go();
     world.pass();
     assert_eq!((world.used("a"), world.used("b")), (150, 10));
+}
+
+/// Two nodes and an account that may have eight of their sixteen cards, with best-effort work on seven of them.
+fn at_the_limit() -> World {
+    let mut world = world().nodes(2, 8);
+    let capped = Account { capability: vec![(world.gpu, 8000)], ..world.plain("a", None, 8) };
+    world.core.upsert_account(capped);
+    world.account("b", None, 8);
+    for (number, cards) in [(0, 4), (1, 1), (2, 2)] {
+        world.now = number;
+        world.submit(&job(&format!("scrap{number}"), "a", 1, cards).best_effort());
+        world.submit(&job(&format!("other{number}"), "b", 1, 1).best_effort());
+        world.pass();
+    }
+    world
+}
+
+#[test]
+fn best_effort_work_gives_way_to_guaranteed_work_at_a_limit_of_its_own_account() {
+    let mut world = at_the_limit();
+    let sure = world.submit(&job("sure", "a", 1, 3));
+    let actions = world.pass();
+    assert_eq!(evicted(&world, &actions), named(&[("scrap2", Reason::BestEffort)]), "no more than it needs");
+    assert_eq!(binds(&actions), 0, "there is room, but what leaves still counts");
+    assert_eq!(world.pass(), [], "nobody else is asked while it waits");
+    world.evicted_go();
+    world.pass();
+    assert_eq!((world.placed(sure), world.used("a")), (1, 8));
+    let more = world.submit(&job("more", "a", 1, 6));
+    assert_eq!(world.pass(), [], "not even without best-effort work: three and six are more than eight");
+    assert_eq!(world.placed(more), 0);
+}
+
+#[test]
+fn best_effort_work_does_not_displace_at_a_limit_and_a_victim_that_stays_keeps_it() {
+    let mut world = at_the_limit();
+    let more = world.submit(&job("more", "a", 1, 3).best_effort());
+    assert_eq!(world.pass(), []);
+    world.end_group(more);
+    let sure = world.submit(&job("sure", "a", 1, 8));
+    let actions = world.pass();
+    assert_eq!(evictions(&actions).len(), 3);
+    let victim = evictions(&actions)[0];
+    world.core.set_config(Config { preemption: false, ..Config::default() });
+    world.stays(victim);
+    world.evicted_go();
+    world.pass();
+    assert_eq!(world.placed(sure), 0, "the limit would be exceeded");
+    world.end(victim);
+    world.pass();
+    assert_eq!(world.placed(sure), 1);
+}
+
+#[test]
+fn at_a_limit_on_full_nodes_those_go_who_make_room_for_both() {
+    let mut world = world().nodes(1, 8);
+    let capped = Account { capability: vec![(world.gpu, 4000)], ..world.plain("a", None, 4) };
+    world.core.upsert_account(capped);
+    world.account("b", None, 4);
+    world.submit(&job("scrap", "a", 1, 4).best_effort());
+    world.submit(&job("other", "b", 1, 4));
+    world.pass();
+    let sure = world.submit(&job("sure", "a", 1, 2));
+    let actions = world.pass();
+    assert_eq!(evicted(&world, &actions), named(&[("scrap", Reason::BestEffort)]));
+    world.evicted_go();
+    world.pass();
+    assert_eq!(world.placed(sure), 1);
+}
+
+#[test]
+fn a_member_at_its_cap_displaces_its_own_best_effort_work_through_its_account() {
+    let mut world = world().nodes(1, 8);
+    let member = Member { user: "ann".to_owned(), capability: vec![(world.gpu, 2000)] };
+    let account = Account { members: vec![member], ..world.plain("a", None, 8) };
+    world.core.upsert_account(account);
+    world.submit(&job("scrap", "a", 1, 2).best_effort());
+    world.submit(&job("bob", "a", 1, 1).best_effort().with(|group| group.user = "bob".to_owned()));
+    world.pass();
+    world.submit(&job("sure", "a", 1, 2));
+    let actions = world.pass();
+    assert_eq!(evicted(&world, &actions), named(&[("scrap", Reason::BestEffort)]));
 }
 
 #[test]

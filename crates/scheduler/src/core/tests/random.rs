@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::world::{KIND, World, binds, evictions, job, world_with};
 use crate::{
     core::{Action, Config},
-    model::{Account, CardRequest, CardShare, PodId, PodPhase},
+    model::{Account, CardRequest, CardShare, Member, PodId, PodPhase},
 };
 
 #[derive(Debug, Clone)]
@@ -59,7 +59,9 @@ fn start() -> World {
     world.account("a", None, 16);
     world.account("b", None, 8);
     world.account("x", Some("a"), 8);
-    let sure = Account { guaranteed: world.cards(2), ..world.plain("y", Some("a"), 4) };
+    let member = Member { user: "ann".to_owned(), capability: vec![(world.gpu, 6500)] };
+    let sure =
+        Account { guaranteed: world.cards(2), members: vec![member], ..world.plain("y", Some("a"), 4) };
     world.core.upsert_account(sure);
     world
 }

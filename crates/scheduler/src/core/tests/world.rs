@@ -238,12 +238,23 @@ impl World {
     }
 
     pub(super) fn used(&self, account: &str) -> i64 {
+        self.used_milli(account) / 1000
+    }
+
+    fn used_milli(&self, account: &str) -> i64 {
+        self.used_by(account, |_| true)
+    }
+
+    /// Thousandths of cards that run on an account or one below it, of users of whom this is true.
+    fn used_by(&self, account: &str, user: impl Fn(&str) -> bool) -> i64 {
         let mine = self.pods.values().filter(|pod| {
             let state = self.core.ledger().group(pod.group);
             matches!(pod.phase, PodPhase::Placed { .. })
-                && state.is_some_and(|state| self.is_under(&state.group.account, account))
+                && state.is_some_and(|state| {
+                    user(&state.group.user) && self.is_under(&state.group.account, account)
+                })
         });
-        mine.map(taken).sum::<i64>() / 1000
+        mine.map(taken).sum::<i64>()
     }
 
     /// Thousandths of cards an account has or will have at most, with what is on its way in or out.
@@ -288,7 +299,12 @@ impl World {
         for account in self.core.tree().accounts() {
             for (resource, cap) in &account.capability {
                 assert_eq!(*resource, self.gpu);
-                assert!(self.used(&account.name) * 1000 <= *cap, "{} has more than it may", account.name);
+                assert!(self.used_milli(&account.name) <= *cap, "{} has more than it may", account.name);
+            }
+            for member in &account.members {
+                let used = self.used_by(&account.name, |user| user == member.user);
+                let fits = member.capability.iter().all(|(_, cap)| used <= *cap);
+                assert!(fits, "{} has more than it may on {}", member.user, account.name);
             }
         }
     }
