@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     core::{Action, Budget, Config, Core},
-    model::{Account, CardsTaken, Group, GroupId, Millis, NodeId, PodId, PodPhase},
+    model::{Account, CardsTaken, Group, GroupId, Millis, NodeId, Pod, PodId, PodPhase},
 };
 
 /// How a trace is run.
@@ -44,6 +44,8 @@ struct Simulation<'a> {
     jobs: HashMap<Arc<str>, usize>,
     /// When Pods end, with the start they belong to: who was stopped before has another one.
     ends: BinaryHeap<Reverse<(Millis, usize, u32)>>,
+    /// When Pods that were asked to go have stopped, with the start they belong to.
+    stops: BinaryHeap<Reverse<(Millis, usize, u32)>>,
     samples: Vec<Sample>,
     now: Millis,
     held: i64,
@@ -77,6 +79,7 @@ impl<'a> Simulation<'a> {
             numbers: HashMap::new(),
             jobs,
             ends: BinaryHeap::new(),
+            stops: BinaryHeap::new(),
             samples: Vec::new(),
             now: 0,
             held: 0,
@@ -89,7 +92,8 @@ impl<'a> Simulation<'a> {
     fn next_time(&self) -> Option<Millis> {
         let arrival = self.trace.pods.get(self.next).map(|pod| pod.arrives);
         let end = self.ends.peek().map(|Reverse((at, _, _))| *at);
-        let event = [arrival, end].into_iter().flatten().min()?;
+        let stop = self.stops.peek().map(|Reverse((at, _, _))| *at);
+        let event = [arrival, end, stop].into_iter().flatten().min()?;
         let alarm = self.core.next_alarm().filter(|alarm| *alarm > self.now);
         Some(alarm.map_or(event, |alarm| alarm.min(event)))
     }
@@ -102,6 +106,12 @@ impl<'a> Simulation<'a> {
         {
             self.ends.pop();
             self.end(number, start);
+        }
+        while let Some(Reverse((at, number, start))) = self.stops.peek().copied()
+            && at <= now
+        {
+            self.stops.pop();
+            self.make_way(number, start);
         }
         while let Some(pod) = self.trace.pods.get(self.next)
             && pod.arrives <= now
@@ -174,14 +184,18 @@ impl<'a> Simulation<'a> {
                 }
                 self.start(number);
             }
-            Action::Evict { pod, .. } => {
-                // Stopped at once: the grace of a live cluster is seconds, the steps of a trace are longer.
+            Action::Evict { pod, grace, .. } => {
                 let Some(number) = self.numbers.get(pod).copied() else { return };
-                self.evictions += 1;
-                self.stop(number);
-                self.waiting += 1;
-                let traced = self.trace.pods[number].clone();
-                self.submit(number, &traced, None);
+                // It uses up its grace; that it is going is seen at once.
+                self.stops.push(Reverse((
+                    self.now.saturating_add(*grace),
+                    number,
+                    self.lives[number].starts,
+                )));
+                if let Some(state) = self.core.ledger().pod(*pod) {
+                    let seen = Pod { terminating: true, ..state.pod.clone() };
+                    self.core.upsert_pod(seen);
+                }
             }
             Action::Stalled { .. } => {}
         }
@@ -203,6 +217,18 @@ impl<'a> Simulation<'a> {
             self.stop(number);
             self.lives[number].ended = true;
         }
+    }
+
+    /// A Pod that was asked to go has stopped, and waits again. Who has ended meanwhile does not.
+    fn make_way(&mut self, number: usize, start: u32) {
+        if self.lives[number].starts != start || self.lives[number].running_since.is_none() {
+            return;
+        }
+        self.evictions += 1;
+        self.stop(number);
+        self.waiting += 1;
+        let traced = self.trace.pods[number].clone();
+        self.submit(number, &traced, None);
     }
 
     /// Takes a running Pod out of the cluster.

@@ -8,7 +8,11 @@ use super::{
 const NODES: &str = "sn,cpu_milli,memory_mib,gpu\nn1,16000,65536,2\n";
 
 fn simulated(pods: &str) -> Outcome {
-    let head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time,account,job";
+    simulated_with("creation_time,deletion_time,account,job", pods)
+}
+
+fn simulated_with(columns: &str, pods: &str) -> Outcome {
+    let head = format!("name,cpu_milli,memory_mib,num_gpu,gpu_milli,{columns}");
     let pods = format!("{head}\n{pods}");
     let files = (File { name: "nodes.csv", text: NODES }, File { name: "pods.csv", text: &pods });
     run(&table::read(files.0, files.1).unwrap(), &Options::default())
@@ -36,6 +40,29 @@ fn jobs_start_together_or_not_at_all() {
     assert_eq!(outcome.never_started, 0);
     let late = outcome.accounts.iter().map(|account| account.waiting.max).fold(0.0, f64::max);
     assert_eq!(late.to_string(), "100", "one card is free at once, but the gang needs two");
+}
+
+#[test]
+fn those_who_make_way_use_up_their_grace_and_come_again() {
+    let outcome = simulated_with(
+        "creation_time,deletion_time,account,qos",
+        "a,1000,1024,2,1000,0,1000,one,BE\nb,1000,1024,2,1000,100,200,two,LS\n",
+    );
+    assert_eq!((outcome.evictions, outcome.never_started), (1, 0));
+    assert_eq!(outcome.accounts[1].waiting.max.to_string(), "30", "the grace of the one before it");
+    // The first runs until 130, and once more from 230 on.
+    let hours = outcome.accounts[0].card_hours;
+    assert!((hours - 2.0 * (130.0 + 1000.0) / 3600.0).abs() < 1e-9, "{hours}");
+}
+
+#[test]
+fn who_ends_within_its_grace_does_not_come_again() {
+    let outcome = simulated_with(
+        "creation_time,deletion_time,account,qos",
+        "a,1000,1024,2,1000,0,110,one,BE\nb,1000,1024,2,1000,100,200,two,LS\n",
+    );
+    assert_eq!((outcome.evictions, outcome.never_started), (0, 0));
+    assert_eq!(outcome.accounts[1].waiting.max.to_string(), "10");
 }
 
 #[test]
