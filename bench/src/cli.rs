@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::report::Report;
-use crate::{compare, limits, memory, packing, scheduler, serve, start, up};
+use crate::{compare, core, limits, memory, packing, scheduler, serve, start, up};
 
 /// Measures the embedded cluster beside a real Kubernetes on the same machine.
 #[derive(Debug, Parser)]
@@ -42,6 +42,8 @@ pub(crate) struct Options {
 enum Command {
     /// Create, bind, list and watch on the real and on the embedded cluster
     Compare,
+    /// The scheduler's core alone: what decisions cost and how good they are
+    Core,
     /// Create, bind, list and watch on the embedded cluster alone
     Embedded,
     /// Where the time goes: the store alone, and plain servers that send the same bytes
@@ -79,6 +81,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         match &cli.command {
             Some(Command::Scheduler(arguments)) => scheduler::run(options, arguments, &mut report).await,
             Some(Command::Compare) => compare::run(options, true, &mut report).await,
+            Some(Command::Core) => core::run(&mut report),
             Some(Command::Embedded) => compare::run(options, false, &mut report).await,
             Some(Command::Limits) => limits::run(options, &mut report).await,
             Some(Command::Memory) => memory::run(&mut report).await,

@@ -6,6 +6,7 @@
 mod cli;
 mod client;
 mod compare;
+mod core;
 mod kubeconfig;
 mod limits;
 mod memory;
