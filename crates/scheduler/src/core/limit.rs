@@ -17,7 +17,7 @@ use crate::{
 
 use super::{
     Action, Core,
-    claim::{Going, Wish},
+    claim::{Going, Prey, Wish},
     need::Need,
     victims::{Candidate, Claimant},
 };
@@ -38,13 +38,14 @@ impl Core {
         }
         let asked = need.amounts(&self.ledger);
         let Some(seat) = self.refusing(payer, &asked) else { return false };
+        let prey = self.prey_within(seat);
+        if prey.is_empty() {
+            return false;
+        }
         let parts = need.parts.iter().map(|(_, pods)| (pods.clone(), pods.len())).collect();
         let wish = Wish { groups: vec![id], parts, claimant: Claimant { payer, priority, asked } };
-        self.claim_share_of_limit(&wish, need, seat, actions) || {
-            // Those who go have to make room on nodes, too: then they are chosen by that.
-            let prey = self.prey_within(seat);
-            !prey.is_empty() && self.grant(&wish, &prey, actions).is_ok()
-        }
+        // Where those who go have to make room on nodes, too, they are chosen by that.
+        self.claim_share_of_limit(&wish, need, &prey, actions) || self.grant(&wish, &prey, actions).is_ok()
     }
 
     /// Those who have to leave before a group may be bound, as they count against its limits until then.
@@ -67,12 +68,11 @@ impl Core {
         &mut self,
         wish: &Wish,
         need: &Need,
-        seat: Seat,
+        prey: &Prey,
         actions: &mut Vec<Action>,
     ) -> bool {
-        let prey = self.prey_within(seat);
         let everywhere: HashMap<NodeId, usize> = self.ledger.nodes().map(|node| (node.id, 0)).collect();
-        let candidates = self.candidates_to_go(&prey, &everywhere, true);
+        let candidates = self.candidates_to_go(prey, &everywhere, true);
         let Some(units) = self.fewest_for_limits(&wish.claimant, &candidates) else { return false };
         let mut going: Going = Vec::new();
         self.think_away(&candidates, &Plan { units, ..Plan::default() }, &mut going);

@@ -230,19 +230,20 @@ impl Tree {
             let held = Held { leaving: Amounts::default(), ..held.clone() };
             exceeded(limits, &held, asked).is_none()
         };
-        let entry = &self.entries[payer.seat.index()];
-        let (member, used) = (entry.members.get(&payer.user), entry.by_user.get(&payer.user));
-        let member = member.zip(used).is_none_or(|(limits, used)| fits(limits, used));
+        let (entry, none) = (&self.entries[payer.seat.index()], Held::default());
+        let used = entry.by_user.get(&payer.user).unwrap_or(&none);
+        let member = entry.members.get(&payer.user).is_none_or(|limits| fits(limits, used));
         let mut above = self.chain(payer.seat).map(|seat| &self.entries[seat.index()]);
         entry.declared && member && above.all(|entry| fits(&entry.capability, &entry.used))
     }
 
     /// Whether the limit of an account, or the one it sets for a member, refuses `asked`.
     pub fn refuses(&self, seat: Seat, user: UserId, asked: &Amounts) -> bool {
-        let entry = &self.entries[seat.index()];
-        let (member, used) = (entry.members.get(&user), entry.by_user.get(&user));
+        let (entry, none) = (&self.entries[seat.index()], Held::default());
+        let used = entry.by_user.get(&user).unwrap_or(&none);
+        let member = entry.members.get(&user);
         exceeded(&entry.capability, &entry.used, asked).is_some()
-            || member.zip(used).is_some_and(|(limits, used)| exceeded(limits, used, asked).is_some())
+            || member.is_some_and(|limits| exceeded(limits, used, asked).is_some())
     }
 
     /// The topmost account on the way up that has more than it may, itself or by the member, until those have left who

@@ -276,6 +276,20 @@ fn a_member_at_its_cap_displaces_its_own_best_effort_work_through_its_account() 
 }
 
 #[test]
+fn nobody_goes_for_more_than_a_member_may_ever_have() {
+    let mut world = world().nodes(1, 8);
+    let member = Member { user: "ann".to_owned(), capability: vec![(world.gpu, 2000)] };
+    let account = Account { members: vec![member], ..world.plain("a", None, 8) };
+    world.core.upsert_account(account);
+    let scrap = world.submit(&job("scrap", "a", 1, 1).best_effort());
+    world.pass();
+    world.submit(&job("sure", "a", 1, 3));
+    assert_eq!(world.pass(), []);
+    world.end_group(scrap);
+    assert_eq!(world.pass(), [], "nor when nobody is there who could go");
+}
+
+#[test]
 fn priority_counts_within_an_account_only() {
     let mut world = world().nodes(1, 8);
     world.account("a", None, 4);
