@@ -1,12 +1,13 @@
 //! The scheduler's adapter to Kubernetes.
 //!
 //! Watches ([`feed`]) bring lean objects ([`wire`]) to one task that owns the core ([`run`]); [`world`] turns them into
-//! what the core knows ([`translate`]). What the core decides leaves as binds ([`bind`]) and evictions.
+//! what the core knows ([`translate`]); [`replay`] takes in a recording in the same way. What the core decides leaves as binds ([`bind`]) and evictions.
 
 mod bind;
 mod evict;
 mod explain;
 mod feed;
+mod replay;
 mod report;
 mod role;
 mod run;
@@ -15,5 +16,6 @@ mod translate;
 mod wire;
 mod world;
 
+pub(crate) use replay::{ReplayError, replay};
 pub use role::role;
 pub use settings::{CardSettings, Settings};

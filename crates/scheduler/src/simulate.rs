@@ -17,4 +17,4 @@ pub mod table;
 mod tests;
 pub mod trace;
 
-pub use trace::{Trace, TracePod};
+pub use trace::{LoadError, Trace, TracePod};

@@ -29,7 +29,8 @@ pub(crate) struct Arguments {
     /// creation_time, deletion_time, scheduled_time (in seconds), account, user, priority, job
     #[arg(long, requires = "nodes")]
     pods: Option<PathBuf>,
-    /// A recorded cluster instead of tables: the output of `kubectl get nodes,pods -A -o json`
+    /// A recorded cluster instead of tables: the output of `kubectl get nodes,pods,accounts,aijobs -A -o json`, and
+    /// whatever else the scheduler reads: namespaces, PodGroups, volumes and claims
     #[arg(long, conflicts_with_all = ["nodes", "pods"])]
     recording: Option<PathBuf>,
     /// How much Pods ask for, in percent of all cards: they come faster or slower; with --fill more or fewer come
@@ -104,12 +105,9 @@ fn read(arguments: &Arguments) -> anyhow::Result<Trace> {
 
 /// Pods come and go as the trace says.
 fn in_time(arguments: &Arguments, trace: &mut Trace) -> anyhow::Result<String> {
-    if let Some(load) = arguments.load
-        && !trace.set_load(load)
-    {
-        bail!(
-            "--load needs Pods that come over time and end (creation_time and deletion_time); or use --fill"
-        );
+    if let Some(load) = arguments.load {
+        let set = trace.set_load(load);
+        set.context("--load (with --fill Pods come again and again, until the load is reached)")?;
     }
     let options = Options { run_times_known: arguments.know_run_times, ..Options::default() };
     let outcome = run_trace(trace, &options);

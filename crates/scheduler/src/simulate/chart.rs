@@ -6,19 +6,21 @@ use super::outcome::{Outcome, Point};
 
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Cards in use over time, as lines of text.
+/// Cards in use over time, as lines of text. The upper end is at 100 % only where it has to be.
 pub fn text(outcome: &Outcome, width: usize, height: usize) -> String {
     let columns = columns(&outcome.curve, width);
+    let top = top(columns.iter().copied().fold(0.0, f64::max));
     let mut page = String::new();
     for row in (0..height).rev() {
         let label = if row + 1 == height {
-            "100 %"
+            format!("{top:>3} %")
         } else if row == 0 {
-            "  0 %"
+            "  0 %".to_owned()
         } else {
-            "     "
+            "     ".to_owned()
         };
-        let bar: String = columns.iter().map(|percent| EIGHTHS[eighths(*percent, row, height)]).collect();
+        let bar: String =
+            columns.iter().map(|percent| EIGHTHS[eighths(*percent * 100.0 / top, row, height)]).collect();
         // Writing to a String cannot fail, here and below.
         let _ = writeln!(page, "{label} │{}", bar.trim_end());
     }
@@ -26,6 +28,12 @@ pub fn text(outcome: &Outcome, width: usize, height: usize) -> String {
     let _ = writeln!(page, "      └{}", "─".repeat(columns.len()));
     let _ = writeln!(page, "       0{end:>rest$}", rest = columns.len().saturating_sub(1));
     page
+}
+
+/// The percentage at the upper end: a round one that all columns fit under, so that an idle cluster has a curve, too.
+fn top(most: f64) -> f64 {
+    let round = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0];
+    round.into_iter().find(|top| most <= *top).unwrap_or(100.0)
 }
 
 /// How many eighths of a row are filled.

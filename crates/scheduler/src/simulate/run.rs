@@ -67,6 +67,10 @@ impl<'a> Simulation<'a> {
                 *jobs.entry(Arc::clone(job)).or_default() += 1;
             }
         }
+        for account in &trace.accounts {
+            accounts.remove(account.name.as_str());
+            core.upsert_account(account.clone());
+        }
         for name in &accounts {
             core.upsert_account(Account { name: name.to_string(), weight: 1, ..Account::default() });
         }
@@ -147,7 +151,12 @@ impl<'a> Simulation<'a> {
         pod.group = group;
         pod.created = self.now;
         if let Some(node) = placed {
-            pod.phase = PodPhase::Placed { node, cards: CardsTaken::default(), since: self.now };
+            pod.phase = match traced.recorded.as_ref().map(|recorded| &recorded.pod.phase) {
+                Some(PodPhase::Placed { cards, .. }) => {
+                    PodPhase::Placed { node, cards: cards.clone(), since: self.now }
+                }
+                _ => PodPhase::Placed { node, cards: CardsTaken::default(), since: self.now },
+            };
         }
         let id = self.core.upsert_pod(pod);
         self.numbers.insert(id, number);
@@ -158,6 +167,9 @@ impl<'a> Simulation<'a> {
     }
 
     fn group(&mut self, pod: &TracePod) -> GroupId {
+        if let Some(recorded) = pod.recorded.as_ref().filter(|_| pod.job.is_none()) {
+            return self.core.upsert_group(recorded.group.clone());
+        }
         let minimum = pod.job.as_ref().and_then(|job| self.jobs.get(job)).copied().unwrap_or(1);
         self.core.upsert_group(Group {
             name: format!("simulated/{}", pod.job.as_ref().unwrap_or(&pod.name)),
@@ -241,7 +253,7 @@ impl<'a> Simulation<'a> {
         if let Some(uid) = self.core.ledger().pod(id).map(|state| Arc::clone(&state.pod.uid)) {
             self.core.remove_pod(&uid);
         }
-        if traced.job.is_none() {
+        if traced.job.is_none() && traced.recorded.is_none() {
             self.core.remove_group(&format!("simulated/{}", traced.name));
         }
     }

@@ -72,6 +72,33 @@ fn what_never_fits_is_counted() {
 }
 
 #[test]
+fn a_load_is_what_is_asked_for_while_pods_come() {
+    let head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time";
+    // Two cards; one Pod runs for ever and a day, the others for 100 seconds each.
+    let pods = format!(
+        "{head}\na,0,0,1,1000,0,100000\nb,0,0,1,1000,100,200\nc,0,0,1,1000,500,600\nd,0,0,1,1000,1000,1100\n"
+    );
+    let trace = || {
+        table::read(File { name: "nodes.csv", text: NODES }, File { name: "pods.csv", text: &pods }).unwrap()
+    };
+    let load = trace().load().unwrap();
+    assert!((load - (1000.0 + 200.0) / 2000.0).abs() < 1e-9, "{load}");
+    for wanted in [0.55, 0.8, 1.1] {
+        let mut trace = trace();
+        trace.set_load(wanted).unwrap();
+        assert!((trace.load().unwrap() - wanted).abs() < 0.01, "{wanted}: {:?}", trace.load());
+    }
+    let most = trace().set_load(1.3).unwrap_err().to_string();
+    assert!(
+        most.starts_with("a load of 130 % cannot be reached: ") && most.ends_with("it is 120.0 %"),
+        "{most}"
+    );
+    let mut never = trace();
+    never.pods.iter_mut().for_each(|pod| pod.runs = None);
+    assert_eq!(never.set_load(1.0), Err(super::LoadError::NoTimes));
+}
+
+#[test]
 fn the_chart_shows_the_curve() {
     let outcome = simulated(
         "a,1000,1024,2,1000,0,100,one,\nb,1000,1024,1,1000,100,150,two,\nc,1000,1024,1,1000,200,300,two,\n",
@@ -79,6 +106,8 @@ fn the_chart_shows_the_curve() {
     let text = chart::text(&outcome, 20, 2);
     let want = "100 % │██████████\n  0 % │███████████████\n      └────────────────────\n       0            3.3 min\n";
     assert_eq!(text, want);
+    let idle = simulated("a,1000,1024,1,10,0,100,one,\nb,1000,1024,1,10,100,200,one,\n");
+    assert!(chart::text(&idle, 20, 2).starts_with("  1 % │"), "half a percent is seen");
     let svg = chart::svg(&outcome);
     assert!(svg.starts_with("<svg") && svg.contains("3.3 min"), "{svg}");
 }
