@@ -70,14 +70,14 @@ pub(super) fn leftover(room: Room<'_>, arrivals: &Arrivals, cards: &mut Vec<u16>
         }
         if arrival.cpu > cpu {
             next = *fewer_cores;
-        } else if arrival.memory > memory {
-            continue;
-        } else if take(cards, arrival) {
-            cpu -= arrival.cpu;
-            memory -= arrival.memory;
-            left -= i64::from(arrival.cards) * i64::from(arrival.milli);
-        } else if arrival.cards == 1 {
-            next = *smaller_share;
+        } else if arrival.memory <= memory {
+            if take(cards, arrival) {
+                cpu -= arrival.cpu;
+                memory -= arrival.memory;
+                left -= i64::from(arrival.cards) * i64::from(arrival.milli);
+            } else if arrival.cards == 1 {
+                next = *smaller_share;
+            }
         }
     }
     left

@@ -240,10 +240,10 @@ impl Tree {
     /// Whether the limit of an account, or the one it sets for a member, refuses `asked`.
     pub fn refuses(&self, seat: Seat, user: UserId, asked: &Amounts) -> bool {
         let (entry, none) = (&self.entries[seat.index()], Held::default());
-        let used = entry.by_user.get(&user).unwrap_or(&none);
+        let held = entry.by_user.get(&user).unwrap_or(&none);
         let member = entry.members.get(&user);
         exceeded(&entry.capability, &entry.used, asked).is_some()
-            || member.is_some_and(|limits| exceeded(limits, used, asked).is_some())
+            || member.is_some_and(|limits| exceeded(limits, held, asked).is_some())
     }
 
     /// The topmost account on the way up that has more than it may, itself or by the member, until those have left who
