@@ -4,6 +4,7 @@
 //! what the core knows ([`translate`]); [`replay`] takes in a recording in the same way. What the core decides leaves as binds ([`bind`]) and evictions.
 
 mod bind;
+mod dispute;
 mod evict;
 mod explain;
 mod feed;
@@ -16,6 +17,7 @@ mod translate;
 mod wire;
 mod world;
 
+pub use explain::Access;
 pub(crate) use replay::{ReplayError, replay};
 pub use role::role;
 pub use settings::{CardSettings, Settings};

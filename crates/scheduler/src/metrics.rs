@@ -26,6 +26,13 @@ pub struct StateLabel {
     pub state: &'static str,
 }
 
+/// Label: why groups wait.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct ReasonLabel {
+    /// One word of a short list, as in the status of jobs.
+    pub reason: &'static str,
+}
+
 /// Metrics of the scheduler. Clones count together.
 #[derive(Debug, Clone)]
 pub struct SchedulerMetrics {
@@ -43,8 +50,12 @@ pub struct SchedulerMetrics {
     pub pods: Family<StateLabel, Gauge>,
     /// Evictions that ended, by result.
     pub evictions: Family<ResultLabel, Counter>,
+    /// Pods stopped because another was given their card before them.
+    pub conflicts: Counter,
     /// Groups that wait.
     pub groups: Gauge,
+    /// Groups that wait, by reason.
+    pub waiting: Family<ReasonLabel, Gauge>,
     /// Nodes that are known.
     pub nodes: Gauge,
 }
@@ -60,12 +71,14 @@ impl SchedulerMetrics {
             pass_time: Histogram::new(exponential_buckets(0.000_1, 4.0, 10)),
             pods: Family::default(),
             evictions: Family::default(),
+            conflicts: Counter::default(),
             groups: Gauge::default(),
+            waiting: Family::default(),
             nodes: Gauge::default(),
         };
         let seconds = || Some(Unit::Seconds);
-        let help = "Binds that ended, by result: done, refused (the server will not have it), unknown (no answer, and \
-                    the Pod could not be read back), stopped (this process leads no more)";
+        let help = "Binds that ended, by result: done, refused (the server will not have it), unknown (no answer \
+                    yet; its place is kept, and it is counted again when it is known), stopped (this process leads no more)";
         registry.register("scheduler_binds", help, None, metrics.binds.clone());
         let help = "Time of a bind, retries included";
         registry.register("scheduler_bind", help, seconds(), metrics.bind_time.clone());
@@ -79,12 +92,18 @@ impl SchedulerMetrics {
         registry.register("scheduler_pods", help, None, metrics.pods.clone());
         let help = "Evictions that ended, by result: done, refused, withdrawn (nobody needs the place any more), stopped";
         registry.register("scheduler_evictions", help, None, metrics.evictions.clone());
+        let help =
+            "Pods stopped because another was given their card before them: a bind arrived after all limits";
+        registry.register("scheduler_card_conflicts", help, None, metrics.conflicts.clone());
         registry.register(
             "scheduler_groups_pending",
             "Groups with Pods that wait",
             None,
             metrics.groups.clone(),
         );
+        let help = "Groups that wait, by reason: Suspended, WaitingForPods, LimitReached, NoRoom, NeverFits, MakingRoom, \
+                    Next; looked at a few at a time, each every half minute";
+        registry.register("scheduler_waiting", help, None, metrics.waiting.clone());
         registry.register("scheduler_nodes", "Nodes that are known", None, metrics.nodes.clone());
         metrics
     }

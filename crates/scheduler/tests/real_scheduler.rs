@@ -6,10 +6,16 @@
 
 mod scheduler {
     mod cards;
+    mod checks;
+    mod explain;
     mod faults;
     mod gangs;
+    mod groups;
+    mod history;
     mod leaders;
     mod pods;
     mod preemption;
     mod setup;
+    mod unknown;
+    mod witness;
 }

@@ -1,6 +1,6 @@
 //! What the rest of the process sees of an election.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
@@ -69,6 +69,14 @@ impl Term {
         &self.lost
     }
 
+    /// How long the term lasts at least, if it is not prolonged; none if it has no end.
+    pub fn left(&self) -> Option<Duration> {
+        if self.lost.is_cancelled() {
+            return Some(Duration::ZERO);
+        }
+        self.deadline.lock().map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
     /// Whether the term is still running, by the clock and not by what some task has noticed.
     pub fn is_current(&self) -> bool {
         !self.lost.is_cancelled() && self.deadline.lock().is_none_or(|deadline| Instant::now() < deadline)
@@ -112,8 +120,6 @@ impl Announcer {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -123,8 +129,11 @@ mod tests {
         announcer.extend(4, Instant::now() + Duration::from_secs(10));
         let term = leadership.acquired().await;
         assert_eq!(term.number(), 4);
+        tokio::time::advance(Duration::from_secs(3)).await;
+        assert_eq!(term.left(), Some(Duration::from_secs(7)));
         // Nobody has cancelled anything; only time has passed.
-        tokio::time::advance(Duration::from_secs(10)).await;
+        tokio::time::advance(Duration::from_secs(7)).await;
+        assert_eq!(term.left(), Some(Duration::ZERO));
         assert!(!term.lost().is_cancelled());
         assert!(!term.is_current() && !leadership.is_leader());
     }
@@ -158,6 +167,7 @@ mod tests {
     #[tokio::test]
     async fn without_election_a_process_always_leads() {
         assert!(Leadership::always().is_leader());
-        assert!(Leadership::always().acquired().await.is_current());
+        let term = Leadership::always().acquired().await;
+        assert!(term.is_current() && term.left().is_none());
     }
 }

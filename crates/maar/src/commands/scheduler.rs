@@ -10,7 +10,7 @@ use maar_controller::Environment;
 use maar_controller::config::RuntimeArgs;
 use maar_controller::http;
 use maar_controller::process::Process;
-use maar_scheduler::adapter::{CardSettings, Settings, role};
+use maar_scheduler::adapter::{Access, CardSettings, Settings, role};
 use maar_scheduler::core::Config;
 use maar_scheduler::metrics::SchedulerMetrics;
 use tokio_util::sync::CancellationToken;
@@ -43,7 +43,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     notice_seconds: u32,
 
-    /// Where /explain/NAMESPACE/NAME is served, to whoever can reach it
+    /// Where /explain/NAMESPACE/NAME is served. On a loopback address whoever reaches it may ask; elsewhere those who
+    /// bring a token of the cluster and may get the object
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -88,6 +89,15 @@ impl Arguments {
             ..Settings::default()
         }
     }
+
+    /// Who may ask why something waits.
+    fn access(&self, client: &Client) -> Access {
+        if self.explain_address.ip().is_loopback() {
+            Access::Anybody
+        } else {
+            Access::Reviewed(client.clone())
+        }
+    }
 }
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
@@ -95,7 +105,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let client = connect(arguments.kubeconfig.as_deref()).await?;
     let environment = Environment::real();
     let metrics = SchedulerMetrics::register(&environment.metrics);
-    let (role, router) = role(arguments.settings(), metrics);
+    let (role, router) = role(arguments.settings(), metrics, arguments.access(&client));
     let stop = CancellationToken::new();
     let explain = http::bind("explanations", arguments.explain_address).await?;
     let explaining = tokio::spawn(http::serve(explain, router, stop.clone()));

@@ -1,7 +1,8 @@
 //! Stopping a Pod for another, with manners: notice first, then the eviction API, which honours disruption budgets.
 //!
 //! The notice is an annotation with the moment of the stop; it stands on the Pod while it may still save its work. A
-//! Pod that nobody needs to go any more when its time has come stays, and the notice is taken back.
+//! Pod that nobody needs to go any more when its time has come stays, and the notice is taken back. Whoever leads next
+//! finds the notices of one who died: a Pod that still has to go is stopped when it was told, others are told to stay.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,6 +28,13 @@ use crate::{
 
 /// How long one attempt may take.
 const ATTEMPT: Duration = Duration::from_secs(10);
+/// Why a Pod is stopped whose card another had before it.
+pub(crate) const CARD_TAKEN: &str = "CardTaken";
+
+/// Whether a notice with this reason was given by the scheduler.
+pub(crate) fn is_own_word(reason: &str) -> bool {
+    reason == reasons::PREEMPTED || reason == CARD_TAKEN
+}
 
 /// An eviction to be done.
 #[derive(Debug, Clone)]
@@ -35,14 +43,16 @@ pub(crate) struct Evict {
     pub(crate) namespace: Arc<str>,
     pub(crate) name: Arc<str>,
     pub(crate) uid: Arc<str>,
-    /// For whom.
-    pub(crate) claimant: GroupId,
+    /// For whom; none if it holds a card that belongs to another.
+    pub(crate) claimant: Option<GroupId>,
     /// Why, in one word.
     pub(crate) reason: &'static str,
     /// Between the notice and the stop.
     pub(crate) notice: Duration,
     /// The moment of the stop.
     pub(crate) at: Timestamp,
+    /// The notice stands on the Pod already.
+    pub(crate) told: bool,
 }
 
 /// By what right, in one word.
@@ -83,6 +93,8 @@ impl Evicted {
 #[derive(Debug)]
 pub(crate) struct StillNeeded {
     pub(crate) pod: PodId,
+    /// For a claimant, or because of its card.
+    pub(crate) claimed: bool,
     pub(crate) reply: oneshot::Sender<bool>,
 }
 
@@ -101,29 +113,16 @@ pub(crate) async fn evict(
     needed: &mpsc::Sender<StillNeeded>,
     dice: &Dice,
 ) -> Evicted {
-    let notice = json!({
-        names::ANNOTATION_STOP_AT: evict.at.to_string(),
-        names::ANNOTATION_STOP_REASON: reasons::PREEMPTED,
-    });
-    let mut failures = 0;
-    loop {
-        match annotate(client, evict, &notice).await {
-            Answer::Done => break,
-            Answer::Stopped => return Evicted::Stopped,
-            Answer::Refused => return Evicted::Refused,
-            Answer::Again => {
-                failures += 1;
-                sleep(Backoff::WORK.delay(failures, dice)).await;
-            }
-        }
+    if !evict.told
+        && let Some(ended) = tell(client, evict, dice).await
+    {
+        return ended;
     }
     sleep(evict.notice).await;
-    failures = 0;
+    let mut failures = 0;
     loop {
         if !still_needed(evict, needed).await {
-            let back = json!({ names::ANNOTATION_STOP_AT: null, names::ANNOTATION_STOP_REASON: null });
-            let _ = annotate(client, evict, &back).await;
-            return Evicted::Withdrawn;
+            return withdraw(client, evict).await;
         }
         match post(client, evict).await {
             Answer::Done => return Evicted::Done,
@@ -137,9 +136,39 @@ pub(crate) async fn evict(
     }
 }
 
+/// Puts the notice on the Pod. Answers how it ended if it could not.
+async fn tell(client: &Client, evict: &Evict, dice: &Dice) -> Option<Evicted> {
+    let reason = if evict.claimant.is_some() { reasons::PREEMPTED } else { CARD_TAKEN };
+    let notice = json!({
+        names::ANNOTATION_STOP_AT: evict.at.to_string(),
+        names::ANNOTATION_STOP_REASON: reason,
+    });
+    let mut failures = 0;
+    loop {
+        match annotate(client, evict, &notice).await {
+            Answer::Done => return None,
+            Answer::Stopped => return Some(Evicted::Stopped),
+            Answer::Refused => return Some(Evicted::Refused),
+            Answer::Again => {
+                failures += 1;
+                sleep(Backoff::WORK.delay(failures, dice)).await;
+            }
+        }
+    }
+}
+
+/// Takes the notice back. If that fails it still stands there, and is found again.
+pub(crate) async fn withdraw(client: &Client, evict: &Evict) -> Evicted {
+    let back = json!({ names::ANNOTATION_STOP_AT: null, names::ANNOTATION_STOP_REASON: null });
+    match annotate(client, evict, &back).await {
+        Answer::Stopped => Evicted::Stopped,
+        Answer::Done | Answer::Again | Answer::Refused => Evicted::Withdrawn,
+    }
+}
+
 async fn still_needed(evict: &Evict, needed: &mpsc::Sender<StillNeeded>) -> bool {
     let (reply, answer) = oneshot::channel();
-    let ask = StillNeeded { pod: evict.id, reply };
+    let ask = StillNeeded { pod: evict.id, claimed: evict.claimant.is_some(), reply };
     needed.send(ask).await.is_ok() && answer.await.unwrap_or(false)
 }
 

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     core::Core,
-    metrics::{SchedulerMetrics, StateLabel},
+    metrics::{ReasonLabel, SchedulerMetrics, StateLabel},
     model::{GroupId, Millis},
 };
 
@@ -50,13 +50,22 @@ impl Reporter {
         for Told { about, text } in self.waiters.look(core, world, now) {
             self.recorder.record_about(about, unschedulable(text));
         }
+        for (reason, groups) in self.waiters.reasons() {
+            let groups = i64::try_from(groups).unwrap_or(i64::MAX);
+            self.metrics.waiting.get_or_create(&ReasonLabel { reason }).set(groups);
+        }
     }
 
     /// Tells a Pod's owner that it has to go, and why.
     pub(crate) fn evicting(&self, core: &Core, evict: &Evict) {
-        let claimant = core.ledger().group(evict.claimant).map_or("others", |state| &state.group.name);
-        let note =
-            format!("has to make room for {claimant}; it will be stopped at {}", evict.at.strftime("%FT%TZ"));
+        let at = evict.at.strftime("%FT%TZ");
+        let note = match evict.claimant {
+            Some(claimant) => {
+                let claimant = core.ledger().group(claimant).map_or("others", |state| &state.group.name);
+                format!("has to make room for {claimant}; it will be stopped at {at}")
+            }
+            None => format!("holds a card that another Pod was given before it; it will be stopped at {at}"),
+        };
         let about = pod_reference(&evict.namespace, &evict.name, &evict.uid);
         let news = News { severity: Severity::Warning, reason: evict.reason, action: "Evicting", note };
         self.recorder.record_about(about, news);

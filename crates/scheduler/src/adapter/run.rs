@@ -5,6 +5,8 @@
 //! here. How many binds may be under way is bounded, and no more is decided than can soon be sent: the longer a
 //! decision waits, the older the view it was made on.
 
+mod going;
+
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     convert::Infallible,
@@ -19,8 +21,9 @@ use tokio::{
 };
 
 use super::{
-    bind::{self, Bind, Bound},
-    evict::{self, Evict, Evicted, StillNeeded},
+    bind::{Bind, Binder, Bound},
+    dispute::Contender,
+    evict::{Evicted, StillNeeded},
     explain::{Ask, Asks, explanation},
     feed::{Change, Feeds},
     report::Reporter,
@@ -29,9 +32,9 @@ use super::{
     world::World,
 };
 use crate::{
-    core::{Action, Budget, Core, Reason},
+    core::{Action, Budget, Core},
     metrics::{ResultLabel, SchedulerMetrics},
-    model::{GroupId, Millis, PodId, PodPhase, Resources},
+    model::{Millis, PodId, PodPhase, Resources},
 };
 
 /// Batches of changes on their way; a few thousand Pods.
@@ -75,7 +78,15 @@ struct Scheduler {
     /// Decided and not sent yet.
     waiting: VecDeque<Bind>,
     binding: JoinSet<(Bind, Bound, Instant)>,
+    /// Binds that wait for something else than the server: a volume, or certainty about an attempt without an answer.
+    /// They keep their places, and nobody waits behind them.
+    slow: JoinSet<(Bind, Bound, Instant)>,
+    binder: Binder,
     evicting: JoinSet<(PodId, Evicted)>,
+    /// Pods that are being told, evicted or spared, and those that are evicted and not seen to go yet.
+    asked: BTreeSet<PodId>,
+    /// Looks at who has to give up a card that two Pods hold.
+    settling: JoinSet<Vec<Contender>>,
     needed: mpsc::Sender<StillNeeded>,
     questions: mpsc::Receiver<StillNeeded>,
     /// Pods set aside, by when they may be tried again, and how often each was.
@@ -98,7 +109,15 @@ impl Scheduler {
             reporter: Reporter::new(&context, metrics.clone()),
             waiting: VecDeque::new(),
             binding: JoinSet::new(),
+            slow: JoinSet::new(),
+            binder: Binder {
+                client: context.client.clone(),
+                leadership: context.leadership.clone(),
+                dice: context.environment.dice.clone(),
+            },
             evicting: JoinSet::new(),
+            asked: BTreeSet::new(),
+            settling: JoinSet::new(),
             needed,
             questions,
             aside: BTreeSet::new(),
@@ -121,7 +140,9 @@ impl Scheduler {
                 biased;
                 () = self.context.shutdown.cancelled() => break,
                 Some(Ok(ended)) = self.binding.join_next(), if !self.binding.is_empty() => self.bound(ended),
+                Some(Ok(ended)) = self.slow.join_next(), if !self.slow.is_empty() => self.bound(ended),
                 Some(Ok(ended)) = self.evicting.join_next(), if !self.evicting.is_empty() => self.evicted(ended),
+                Some(Ok(losers)) = self.settling.join_next(), if !self.settling.is_empty() => self.settled(losers),
                 Some(question) = self.questions.recv() => self.answer(question),
                 received = changes.recv_many(&mut batches, TAKEN) => {
                     if received == 0 {
@@ -132,6 +153,7 @@ impl Scheduler {
                 _ = report.tick() => {
                     let now = self.now();
                     self.reporter.report(&mut self.core, &self.world, now);
+                    self.look_after();
                 }
                 () = sleep_until(due) => {}
             }
@@ -156,6 +178,8 @@ impl Scheduler {
     /// Lets binds under way come to their end, for a while. What becomes of the rest is seen by whoever leads next.
     async fn end(mut self) {
         self.evicting.abort_all();
+        self.settling.abort_all();
+        self.slow.abort_all();
         let ending = async {
             while let Some(ended) = self.binding.join_next().await {
                 if let Ok((_, bound, _)) = ended {
@@ -202,28 +226,6 @@ impl Scheduler {
         }
     }
 
-    /// Lets a victim know, and then go.
-    fn evict(&mut self, id: PodId, claimant: GroupId, reason: Reason, grace: Millis) {
-        let Some(state) = self.core.ledger().pod(id) else { return self.core.evict_failed(id) };
-        let notice = Duration::from_millis(u64::try_from(grace).unwrap_or(0));
-        let now = self.context.environment.clock.now();
-        let pod = &state.pod;
-        let evict = Evict {
-            id,
-            namespace: pod.namespace.clone(),
-            name: pod.name.clone(),
-            uid: pod.uid.clone(),
-            claimant,
-            reason: evict::word(reason),
-            at: now.checked_add(notice).unwrap_or(now),
-            notice,
-        };
-        self.reporter.evicting(&self.core, &evict);
-        let (client, dice) = (self.context.client.clone(), self.context.environment.dice.clone());
-        let needed = self.needed.clone();
-        self.evicting.spawn(async move { (id, evict::evict(&client, &evict, &needed, &dice).await) });
-    }
-
     fn describe(&self, id: PodId) -> Option<Bind> {
         let ledger = self.core.ledger();
         let pod = &ledger.pod(id)?.pod;
@@ -245,10 +247,11 @@ impl Scheduler {
         while self.binding.len() < self.settings.binds
             && let Some(bind) = self.waiting.pop_front()
         {
-            let (client, dice) = (self.context.client.clone(), self.context.environment.dice.clone());
-            self.binding.spawn(async move {
+            let binder = self.binder.clone();
+            let under_way = if bind.claims.is_empty() { &mut self.binding } else { &mut self.slow };
+            under_way.spawn(async move {
                 let start = Instant::now();
-                let bound = bind::bind(&client, &bind, &dice).await;
+                let bound = binder.bind(&bind).await;
                 (bind, bound, start)
             });
         }
@@ -265,21 +268,39 @@ impl Scheduler {
                 self.metrics.start_time.observe(waited.as_secs_f64());
             }
             Bound::Stopped => {}
-            Bound::Refused(why) | Bound::Unknown(why) => {
-                tracing::info!(
+            Bound::Unknown(why, open) => {
+                tracing::warn!(
                     pod.namespace = &*bind.namespace,
                     pod.name = &*bind.name,
                     node = bind.node,
-                    "bind: {why}"
+                    "bind: it is not known what became of it: {why}"
                 );
-                self.core.bind_failed(bind.id);
-                self.world.hold(&mut self.core, bind.id, why);
-                let refusals = self.refusals.entry(bind.id).or_default();
-                *refusals += 1;
-                let delay = Backoff::CONNECTION.delay(*refusals, &self.context.environment.dice);
-                self.aside.insert((Instant::now() + delay, bind.id));
+                let binder = self.binder.clone();
+                self.slow.spawn(async move {
+                    let bound = binder.find_out(&bind, why, open).await;
+                    (bind, bound, start)
+                });
             }
+            Bound::Refused(why) => self.refused(&bind, why),
         }
+    }
+
+    /// Sets a Pod aside whose bind did not happen.
+    fn refused(&mut self, bind: &Bind, why: String) {
+        tracing::info!(
+            pod.namespace = &*bind.namespace,
+            pod.name = &*bind.name,
+            node = bind.node,
+            "bind: {why}"
+        );
+        self.core.bind_failed(bind.id);
+        self.world.hold(&mut self.core, bind.id, why);
+        // Its place may do for another.
+        self.more = true;
+        let refusals = self.refusals.entry(bind.id).or_default();
+        *refusals += 1;
+        let delay = Backoff::CONNECTION.delay(*refusals, &self.context.environment.dice);
+        self.aside.insert((Instant::now() + delay, bind.id));
     }
 
     fn release(&mut self, now: Instant) {
@@ -292,19 +313,6 @@ impl Scheduler {
             }
             self.world.release(&mut self.core, id);
         }
-    }
-
-    fn evicted(&mut self, (pod, evicted): (PodId, Evicted)) {
-        self.metrics.evictions.get_or_create(&ResultLabel { result: evicted.word() }).inc();
-        if matches!(evicted, Evicted::Refused | Evicted::Withdrawn) {
-            self.core.evict_failed(pod);
-        }
-        self.more = true;
-    }
-
-    /// Whether a victim still has to go: its claimant waits, and it has not gone by itself.
-    fn answer(&self, question: StillNeeded) {
-        let _ = question.reply.send(self.core.is_awaited(question.pod));
     }
 
     fn explain(&mut self, ask: Ask) {

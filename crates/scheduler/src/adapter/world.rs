@@ -12,12 +12,14 @@
 
 mod groups;
 mod list;
+mod notices;
 mod pods;
 mod texts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use kube::runtime::watcher::Event;
 
 pub(crate) use self::pods::Waiting;
@@ -30,7 +32,7 @@ use super::{
 };
 use crate::{
     core::{Core, DisruptionBudget},
-    model::PodId,
+    model::{NodeId, PodId},
 };
 
 /// How many Pods that are gone are remembered, so that a late view does not bring them back.
@@ -52,6 +54,10 @@ pub(crate) struct World {
     groups: Groups,
     pods: HashMap<Arc<str>, Known>,
     gone: (HashSet<Arc<str>>, VecDeque<Arc<str>>),
+    /// Pods that were told to go, and when.
+    notices: BTreeMap<Arc<str>, Timestamp>,
+    /// Nodes with a card that more Pods hold than it bears.
+    disputed: BTreeSet<NodeId>,
     lists: Lists,
     /// Kinds that have not been listed yet.
     unknown: BTreeSet<Kind>,
@@ -73,6 +79,8 @@ impl World {
             groups: Groups::default(),
             pods: HashMap::new(),
             gone: (HashSet::new(), VecDeque::new()),
+            notices: BTreeMap::new(),
+            disputed: BTreeSet::new(),
             lists: Lists::default(),
             unknown: Kind::ALL.into(),
             changed: false,
@@ -164,7 +172,7 @@ impl World {
     fn node(&mut self, core: &mut Core, node: wire::Node) {
         let limits = self.limits.get(&node.metadata.name).cloned().unwrap_or_default();
         let kinds = core.ledger().kinds().to_vec();
-        let node = translate::node(&node, limits, &kinds, core.resources_mut());
+        let node = translate::node(&node, limits, &self.cards, &kinds, core.resources_mut());
         core.upsert_node(node);
     }
 

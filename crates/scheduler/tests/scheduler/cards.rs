@@ -57,3 +57,28 @@ scenario! {
         scheduler.stop().await;
     }
 }
+
+scenario! {
+    async fn a_broken_card_takes_nobody(context) {
+        let arena = context.arena();
+        give_cards(arena, 2).await;
+        for name in arena.node_names() {
+            arena.patch_node(&name, json!({"metadata": {"annotations": {"maar.io/withheld-cards": "nvidia.com/gpu=0"}}})).await;
+        }
+        let scheduler = start(arena, arena.client(), "only");
+        for number in 0..4 {
+            arena.create(one_of(arena, "train", number).request("nvidia.com/gpu", "1")).await;
+        }
+        let pods = arena.wait_all("three to have cards", "train", |pods: &[Pod]| {
+            pods.iter().filter(|pod| is_bound(pod)).count() == 3
+        }).await;
+        for pod in pods.iter().filter(|pod| is_bound(pod)) {
+            assert!(cards(pod).ends_with("nvidia.com/gpu=1"), "{}", cards(pod));
+        }
+        // Repaired: the one that waits gets it.
+        let name = arena.node_names().remove(0);
+        arena.patch_node(&name, json!({"metadata": {"annotations": {"maar.io/withheld-cards": null}}})).await;
+        arena.wait_all("the fourth to have the other", "train", |pods: &[Pod]| pods.iter().all(is_bound)).await;
+        scheduler.stop().await;
+    }
+}

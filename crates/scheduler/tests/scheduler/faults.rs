@@ -1,5 +1,6 @@
 //! Trouble between the scheduler and the server, and its end in the middle of everything.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -7,28 +8,46 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use maar_api::v1alpha1::AIJob;
 use maar_embedded::{Chances, Fault, Moment, Rule};
-use maar_testkit::build::object;
+use maar_testkit::build::{Build, object};
+use maar_testkit::read::phase;
 use maar_testkit::scenario;
-use maar_testkit::scenario::Arena;
+use maar_testkit::scenario::{Arena, Context};
 
 use super::gangs::{define, job, worker};
-use super::setup::{cards, give_cards, is_bound, lead, name, one_of, settings, start};
+use super::preemption::{one_too_many, told};
+use super::setup::{cards, give_cards, is_bound, lead, name, one_of, run_with, settings, start};
+use super::witness::Witness;
 
 /// Pods with cards and a gang: twelve cards on three nodes, all of which are taken in the end.
 async fn work(arena: &Arena) {
     give_cards(arena, 4).await;
     define(arena).await;
+    gang(arena).await;
+    singles(arena, 0..6).await;
+}
+
+/// A gang of three with two cards each.
+pub(crate) async fn gang(arena: &Arena) {
     arena.create(object::<AIJob>("gang", job(3, 3))).await;
     for number in 0..3 {
-        arena.create(worker(arena, "gang", number).request("cpu", "1").request("nvidia.com/gpu", "2")).await;
+        arena.create(member(arena, number)).await;
     }
-    for number in 0..6 {
+}
+
+/// One of the gang.
+pub(crate) fn member(arena: &Arena, number: usize) -> Build<Pod> {
+    worker(arena, "gang", number).request("cpu", "1").request("nvidia.com/gpu", "2")
+}
+
+/// Pods with one card each.
+pub(crate) async fn singles(arena: &Arena, numbers: impl Iterator<Item = usize>) {
+    for number in numbers {
         arena.create(one_of(arena, "train", number).request("nvidia.com/gpu", "1")).await;
     }
 }
 
 /// Waits until all is placed, and checks that no card was given out twice and no node holds too many.
-async fn settled(arena: &Arena) {
+pub(crate) async fn settled(arena: &Arena) {
     let pods = arena
         .until("all to be placed", async || {
             let pods = arena.list::<Pod>("").await;
@@ -108,44 +127,93 @@ scenario! {
 }
 
 /// Crashes the scheduler at its `number`-th write; tells whether it got so far.
-async fn crash_at(number: u64, moment: Moment) -> bool {
-    use maar_testkit::scenario::{Context, On, run};
-    use std::sync::atomic::{AtomicU64, Ordering};
+async fn crash_at(what: What, number: u64, moment: Moment) -> bool {
     // The body of a scenario takes no arguments, and tests of this file run side by side: one place for each thread.
     thread_local! {
-        static CRASH: std::cell::Cell<(u64, bool)> = const { std::cell::Cell::new((0, false)) };
-        static STARTS: AtomicU64 = const { AtomicU64::new(0) };
+        static CRASH: Cell<(What, Moment)> = const { Cell::new((What::Cards, Moment::Before)) };
+        static STARTS: Cell<u64> = const { Cell::new(0) };
     }
     fn body<'a>(context: &'a Context) -> std::pin::Pin<Box<dyn Future<Output = ()> + 'a>> {
         Box::pin(async move {
             let arena = context.arena();
             let faults = arena.embedded().expect("in process").faults();
-            let (number, before) = CRASH.get();
-            let moment = if before { Moment::Before } else { Moment::After };
-            faults.script(Rule::new(Fault::Crash(moment)).component("scheduler").writes().nth(number));
-            let (settings, namespace) = (settings(arena), arena.namespace().to_owned());
+            let (what, moment) = CRASH.get();
+            let crash = Rule::new(Fault::Crash(moment)).component("scheduler").writes();
+            faults.script(crash.nth(super::setup::number()));
+            let (mut settings, namespace) = (settings(arena), arena.namespace().to_owned());
+            settings.core.grace = 3000;
+            let witness = Witness::of(arena);
+            define(arena).await;
             let component = faults.run("scheduler", Duration::from_secs(4), move |client| {
                 lead(client, settings.clone(), "process".to_owned(), namespace.clone())
             });
-            work(arena).await;
-            settled(arena).await;
-            STARTS.with(|starts| starts.store(component.starts(), Ordering::Relaxed));
+            match what {
+                What::Cards => {
+                    work(arena).await;
+                    settled(arena).await;
+                }
+                What::Preemption => {
+                    one_too_many(arena).await;
+                    made_room(arena).await;
+                }
+            }
+            STARTS.set(component.starts());
+            assert_eq!(witness.finish(), [""; 0]);
             component.stop().await;
         })
     }
-    CRASH.set((number, moment == Moment::Before));
-    run(On::InProcess, "crash", 1, body).await;
-    STARTS.with(|starts| starts.load(Ordering::Relaxed)) > 1
+    CRASH.set((what, moment));
+    run_with(number, "crash", body).await;
+    STARTS.get() > 1
 }
 
-/// Before and after each of its writes until all is placed: the lease, the binds, events.
-#[tokio::test(start_paused = true)]
-async fn a_crash_at_any_write_ends_in_the_same_state() {
+/// What the scheduler is busy with when it crashes.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// Cards and a gang.
+    Cards,
+    /// Work that gives way.
+    Preemption,
+}
+
+/// The claimant runs in the place of one other, and nobody is left with a notice.
+async fn made_room(arena: &Arena) {
+    arena
+        .until("the urgent one to run in the place of one other", async || {
+            let pods = arena.list::<Pod>("").await;
+            let running = |pod: &Pod| phase(pod) == "Running" && pod.metadata.deletion_timestamp.is_none();
+            let urgent = pods.iter().any(|pod| pod.name_any() == "urgent-0" && running(pod));
+            let good = urgent && pods.len() == 6 && pods.iter().all(running) && !pods.iter().any(told);
+            if good {
+                Ok(())
+            } else {
+                Err(format!(
+                    "{} Pods, of which {} are told",
+                    pods.len(),
+                    pods.iter().filter(|pod| told(pod)).count()
+                ))
+            }
+        })
+        .await;
+}
+
+/// Before and after each of its writes until all is placed: the lease, the binds, notices, evictions, events.
+async fn crash_everywhere(what: What, least: u64) {
     for moment in [Moment::Before, Moment::After] {
         let mut number = 1;
-        while crash_at(number, moment).await {
+        while crash_at(what, number, moment).await {
             number += 1;
         }
-        assert!(number > 9, "only {number} writes were met");
+        assert!(number > least, "{what:?}: only {number} writes were met");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_at_any_write_ends_in_the_same_state() {
+    crash_everywhere(What::Cards, 9).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_at_any_write_of_a_preemption_ends_in_the_same_state() {
+    crash_everywhere(What::Preemption, 9).await;
 }

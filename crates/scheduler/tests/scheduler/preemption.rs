@@ -7,9 +7,28 @@ use maar_testkit::build::object;
 use maar_testkit::read::phase;
 use maar_testkit::scenario;
 use maar_testkit::scenario::Arena;
+use tokio::time::Instant;
 
 use super::gangs::{define, job, worker};
 use super::setup::{is_bound, one_of, settings, start_with};
+
+/// Whether a notice stands on a Pod.
+pub(crate) fn told(pod: &Pod) -> bool {
+    pod.annotations().contains_key("maar.io/stop-at")
+}
+
+/// Six jobs that give way fill the nodes, and one that does not comes.
+pub(crate) async fn one_too_many(arena: &Arena) {
+    for number in 0..6 {
+        submit(arena, &format!("filler{number}"), true).await;
+    }
+    arena
+        .wait_all("six to run", "", |pods: &[Pod]| {
+            pods.iter().filter(|pod| phase(pod) == "Running").count() == 6
+        })
+        .await;
+    submit(arena, "urgent", false).await;
+}
 
 /// A job of one Pod that takes half a node.
 async fn submit(arena: &Arena, name: &str, best_effort: bool) {
@@ -74,5 +93,55 @@ scenario! {
         let pods = arena.list::<Pod>("").await;
         assert!(pods.iter().all(|pod| phase(pod) == "Running"), "nobody was stopped");
         scheduler.stop().await;
+    }
+}
+
+scenario! {
+    in process only async fn a_notice_is_carried_out_when_its_process_has_died(context) {
+        let arena = context.arena();
+        define(arena).await;
+        let mut settings = settings(arena);
+        settings.core.grace = 20_000;
+        let first = start_with(arena, arena.client(), "first", settings.clone());
+        one_too_many(arena).await;
+        let pods = arena.wait_all("one to be told", "", |pods: &[Pod]| pods.iter().filter(|pod| told(pod)).count() == 1).await;
+        let victim = pods.iter().find(|pod| told(pod)).expect("one was told");
+        let seen = Instant::now();
+        first.kill();
+        let second = start_with(arena, arena.client(), "second", settings);
+        arena.wait("the victim to be stopped", &victim.name_any(), |pod: &Pod| {
+            pod.metadata.deletion_timestamp.is_some()
+        }).await;
+        // The second leads three seconds later. It goes by what the victim was told.
+        let late = seen.elapsed().as_secs_f64();
+        assert!((19.0..21.5).contains(&late), "it was told 20 seconds, and got {late}");
+        arena.wait_all("the urgent one to run", "urgent", |pods: &[Pod]| {
+            pods.len() == 1 && pods.iter().all(|pod| phase(pod) == "Running")
+        }).await;
+        let left = arena.list::<Pod>("").await;
+        assert_eq!((left.len(), left.iter().filter(|pod| told(pod)).count()), (6, 0), "one went and one came");
+        second.stop().await;
+    }
+}
+
+scenario! {
+    async fn a_notice_is_taken_back_when_its_process_has_died_and_nobody_needs_it(context) {
+        let arena = context.arena();
+        define(arena).await;
+        let mut settings = settings(arena);
+        settings.core.grace = 8000;
+        let first = start_with(arena, arena.client(), "first", settings.clone());
+        one_too_many(arena).await;
+        arena.wait_all("one to be told", "", |pods: &[Pod]| pods.iter().filter(|pod| told(pod)).count() == 1).await;
+        first.kill();
+        let claimant = one_of(arena, "urgent", 0).build().name_any();
+        arena.delete::<Pod>(&claimant, &kube::api::DeleteParams::default()).await;
+        let second = start_with(arena, arena.client(), "second", settings);
+        arena.wait_all("the notice to be taken back", "", |pods: &[Pod]| {
+            pods.len() == 6 && !pods.iter().any(told)
+        }).await;
+        let pods = arena.list::<Pod>("").await;
+        assert!(pods.iter().all(|pod| phase(pod) == "Running"), "nobody was stopped");
+        second.stop().await;
     }
 }

@@ -11,7 +11,7 @@ use maar_controller::lease::Timing;
 use maar_controller::role::{Election, RoleError};
 use maar_controller::{Environment, RoleConfig};
 use maar_embedded::Clock;
-use maar_scheduler::adapter::{Settings, role};
+use maar_scheduler::adapter::{Access, Settings, role};
 use maar_scheduler::metrics::SchedulerMetrics;
 use maar_testkit::build::{Build, pod};
 use maar_testkit::scenario::Arena;
@@ -24,6 +24,7 @@ pub(crate) struct Scheduler {
     task: JoinHandle<Result<(), RoleError>>,
     stop: CancellationToken,
     cut: CancellationToken,
+    router: axum::Router,
 }
 
 impl Scheduler {
@@ -31,6 +32,20 @@ impl Scheduler {
     pub(crate) async fn stop(self) {
         self.stop.cancel();
         self.task.await.expect("no panic").expect("a clean end");
+    }
+
+    /// Asks it why something waits; `token` says who asks.
+    pub(crate) async fn explain(&self, path: &str, token: Option<&str>) -> (u16, serde_json::Value) {
+        use tower::ServiceExt as _;
+        let mut request = http::Request::get(format!("/explain/{path}"));
+        if let Some(token) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let request = request.body(axum::body::Body::empty()).expect("a request");
+        let answer = self.router.clone().oneshot(request).await.expect("an answer");
+        let code = answer.status().as_u16();
+        let body = axum::body::to_bytes(answer.into_body(), 1 << 20).await.expect("a body");
+        (code, serde_json::from_slice(&body).expect("JSON"))
     }
 
     /// Ends it without a word: nothing of it reaches anybody any more.
@@ -65,28 +80,41 @@ pub(crate) fn settings(arena: &Arena) -> Settings {
     Settings { scheduler_name: name(arena), ..Settings::default() }
 }
 
-/// Time and chance of a process.
+thread_local! {
+    static START: std::cell::Cell<Option<jiff::Timestamp>> = const { std::cell::Cell::new(None) };
+    static CLOCK: Arc<TokioClock> =
+        Arc::new(TokioClock::starting_at(START.get().unwrap_or_else(|| Clock::wall().now())));
+}
+
+/// Lets the processes of this thread live in a time that is the same whenever the test runs.
+pub(crate) fn from_epoch() {
+    START.set(Some(jiff::Timestamp::constant(1_767_225_600, 0)));
+}
+
+/// Time and chance of a process. Processes of one scenario, which is one thread, have the same time.
 pub(crate) fn environment(seed: u64) -> Environment {
-    Environment::new(Arc::new(TokioClock::starting_at(Clock::wall().now())), Dice::seeded(seed))
+    Environment::new(CLOCK.with(Arc::clone), Dice::seeded(seed))
 }
 
 /// The role as a future, for harnesses that run it themselves.
 pub(crate) async fn lead(client: Client, settings: Settings, identity: String, namespace: String) {
     let environment = environment(1);
     let metrics = SchedulerMetrics::register(&environment.metrics);
-    let (role, _) = role(settings, metrics);
-    let _ = role.run(client, config(identity, Some(namespace)), environment, CancellationToken::new()).await;
+    let (role, _) = role(settings, metrics, Access::Anybody);
+    let config = config(identity, namespace, SHORT);
+    let _ = role.run(client, config, environment, CancellationToken::new()).await;
 }
 
-fn config(identity: String, election: Option<String>) -> RoleConfig {
-    let timing = Timing {
-        lease_duration: Duration::from_secs(3),
-        renew_deadline: Duration::from_secs(2),
-        retry_period: Duration::from_millis(500),
-        jitter: 0.2,
-    };
-    let election = election.map(|namespace| Election { namespace, timing });
-    RoleConfig { identity, election, drain: Duration::from_secs(5) }
+/// Times of an election in which little is waited for.
+pub(crate) const SHORT: Timing = Timing {
+    lease_duration: Duration::from_secs(3),
+    renew_deadline: Duration::from_secs(2),
+    retry_period: Duration::from_millis(500),
+    jitter: 0.2,
+};
+
+fn config(identity: String, namespace: String, timing: Timing) -> RoleConfig {
+    RoleConfig { identity, election: Some(Election { namespace, timing }), drain: Duration::from_secs(5) }
 }
 
 /// Starts a scheduler for the Pods of this scenario.
@@ -96,13 +124,40 @@ pub(crate) fn start(arena: &Arena, client: Client, identity: &str) -> Scheduler 
 
 /// The same with other settings.
 pub(crate) fn start_with(arena: &Arena, client: Client, identity: &str, settings: Settings) -> Scheduler {
+    start_timed(arena, client, identity, settings, SHORT)
+}
+
+/// The same with other times of its election.
+pub(crate) fn start_timed(
+    arena: &Arena,
+    client: Client,
+    identity: &str,
+    settings: Settings,
+    timing: Timing,
+) -> Scheduler {
     let environment = environment(1);
     let metrics = SchedulerMetrics::register(&environment.metrics);
-    let (role, _) = role(settings, metrics);
-    let config = config(identity.to_owned(), Some(arena.namespace().to_owned()));
+    let (role, router) = role(settings, metrics, Access::Reviewed(client.clone()));
+    let config = config(identity.to_owned(), arena.namespace().to_owned(), timing);
     let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
     let task = tokio::spawn(role.run(over(client, cut.clone()), config, environment, stop.clone()));
-    Scheduler { task, stop, cut }
+    Scheduler { task, stop, cut, router }
+}
+
+thread_local! {
+    static NUMBER: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Runs the body of a scenario in process once more, with a number it can ask for by [`number`]: bodies take no
+/// arguments, and tests run side by side, each on its own thread.
+pub(crate) async fn run_with(number: u64, name: &str, body: maar_testkit::scenario::Body) {
+    NUMBER.set(number);
+    maar_testkit::scenario::run(maar_testkit::scenario::On::InProcess, name, 1, body).await;
+}
+
+/// See [`run_with`].
+pub(crate) fn number() -> u64 {
+    NUMBER.get()
 }
 
 /// A Pod of ours.

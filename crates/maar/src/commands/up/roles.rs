@@ -7,7 +7,10 @@ use axum::Router;
 use kube::Client;
 use maar_controller::{Environment, RoleConfig, process::Process};
 use maar_jobs::{Entropy, JobsMetrics, NodeCards};
-use maar_scheduler::{adapter::Settings, metrics::SchedulerMetrics};
+use maar_scheduler::{
+    adapter::{Access, Settings},
+    metrics::SchedulerMetrics,
+};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +31,8 @@ pub(super) async fn start(
     // Simulated nodes tell how much their cards are used, so idle work is found without a Prometheus.
     let cards = Arc::new(NodeCards::new(client.clone()));
     let settings = maar_jobs::Settings { cards: Some(cards), ..maar_jobs::Settings::new(Entropy::system()) };
-    let (scheduler, pages) = maar_scheduler::adapter::role(Settings::default(), metrics);
+    // The page is on loopback.
+    let (scheduler, pages) = maar_scheduler::adapter::role(Settings::default(), metrics, Access::Anybody);
     let process = Process {
         client: client.clone(),
         environment,

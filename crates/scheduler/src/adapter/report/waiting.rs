@@ -43,7 +43,7 @@ const LONGEST: usize = 512;
 /// See the module.
 pub(super) struct Waiters {
     client: Client,
-    told: BTreeMap<GroupId, (Instant, String)>,
+    told: BTreeMap<GroupId, Known>,
     writing: JoinSet<()>,
 }
 
@@ -51,6 +51,13 @@ impl fmt::Debug for Waiters {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Waiters").field("told", &self.told.len()).finish_non_exhaustive()
     }
+}
+
+/// What was last said about a group.
+struct Known {
+    at: Instant,
+    text: String,
+    reason: &'static str,
 }
 
 /// Something to be told.
@@ -71,7 +78,7 @@ impl Waiters {
         self.told.retain(|id, _| waiting.contains(id));
         self.clear(core, world, &waiting);
         let moment = Instant::now();
-        let due = |id: &GroupId| self.told.get(id).is_none_or(|(at, _)| moment - *at >= PAUSE);
+        let due = |id: &GroupId| self.told.get(id).is_none_or(|known| moment - known.at >= PAUSE);
         let old_enough =
             |id: &GroupId| core.ledger().group(*id).is_some_and(|state| now - state.group.created >= YOUNG);
         let ids = waiting.into_iter().filter(|id| old_enough(id) && due(id));
@@ -80,14 +87,24 @@ impl Waiters {
         for id in ids {
             let Some(explanation) = core.explain(id, now) else { continue };
             let text = explanation.summary();
-            let before = self.told.insert(id, (moment, text.clone()));
+            let known = Known { at: moment, text: text.clone(), reason: reason(&explanation.state) };
+            let before = self.told.insert(id, known);
             self.write(world, &explanation);
-            let known = before.is_some_and(|(_, before)| before == text);
+            let known = before.is_some_and(|before| before.text == text);
             if !known && let Some(about) = subject(core, world, id) {
                 news.push(Told { about, text });
             }
         }
         news
+    }
+
+    /// How many groups wait for which reason; of those who were looked at.
+    pub(super) fn reasons(&self) -> BTreeMap<&'static str, usize> {
+        let mut counts: BTreeMap<&'static str, usize> = REASONS.iter().map(|reason| (*reason, 0)).collect();
+        for known in self.told.values() {
+            *counts.entry(known.reason).or_default() += 1;
+        }
+        counts
     }
 
     /// Writes into the status of a job why it waits, if that is not what stands there.
@@ -159,6 +176,10 @@ fn queue_status(explanation: &Explanation) -> QueueStatus {
 fn next_minute(start: Millis) -> Option<Timestamp> {
     Timestamp::from_millisecond(start.saturating_add(59_999).div_euclid(60_000) * 60_000).ok()
 }
+
+/// All that [`reason`] says of groups that wait.
+const REASONS: [&str; 7] =
+    ["Suspended", "WaitingForPods", "LimitReached", "NoRoom", "NeverFits", "MakingRoom", "Next"];
 
 /// Where a group stands, in one word.
 const fn reason(state: &State) -> &'static str {

@@ -36,6 +36,8 @@ pub(crate) struct Taint {
 pub(crate) struct NodeStatus {
     #[serde(deserialize_with = "null_as_default")]
     pub(crate) allocatable: BTreeMap<String, String>,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(crate) capacity: BTreeMap<String, String>,
 }
 
 served!(Node, "", "v1", "Node", "nodes");

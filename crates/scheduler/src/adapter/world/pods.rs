@@ -14,7 +14,7 @@ use crate::{
     },
     core::Core,
     ledger::PodState,
-    model::{Amounts, Pod, PodId, PodPhase, ResourceId, Shape},
+    model::{Amounts, CardRequest, CardShare, CardsTaken, Pod, PodId, PodPhase, ResourceId, Shape},
 };
 
 /// What is known of a Pod beside the ledger.
@@ -28,6 +28,8 @@ pub(super) struct Known {
     pub(super) problem: Option<Arc<str>>,
     /// It cannot be understood.
     pub(super) refused: bool,
+    /// It says itself which cards it has.
+    pub(super) given: bool,
     /// A Pod that waits and has volume claims, to be looked at again when those change.
     waiting: Option<Box<wire::Pod>>,
     /// Namespace and name of a Pod that is not in the ledger.
@@ -162,7 +164,12 @@ impl World {
             group = self.join(core, &pod, &membership, !stays);
             known.group = before.filter(|_| stays).or_else(|| Some(self.texts.text(&name)));
         }
-        let phase = self.phase(core, &uid, &pod, known.problem.is_some());
+        let given = self.given(&pod, &shape);
+        known.given = given.is_some();
+        let phase = self.phase(core, &uid, &pod, given, known.problem.is_some());
+        if ours {
+            self.note_notice(&uid, &pod.metadata, &phase);
+        }
         let nominated = Some(&pod.status.nominated_node_name).filter(|name| !name.is_empty());
         let nominated = nominated.map(|name| core.node_id(name));
         let task = self.texts.text(translate::task(&pod));
@@ -184,31 +191,56 @@ impl World {
         };
         let seen = core.ledger().find_pod(&uid).and_then(|id| core.ledger().pod(id));
         let news = news(seen, &pod);
-        if news != News::None {
-            core.upsert_pod(pod);
-        }
-        self.changed |= news == News::Some;
+        let given = known.given && ours;
         self.note(uid, known);
+        self.changed |= news == News::Some;
+        if news != News::None {
+            let id = core.upsert_pod(pod);
+            if given {
+                self.look_for_dispute(core, id);
+            }
+        }
     }
 
-    fn phase(&self, core: &mut Core, uid: &str, pod: &wire::Pod, held: bool) -> PodPhase {
+    /// The cards that a bound Pod says it was given, if they are what it asks for: anybody can write on a Pod.
+    fn given(&self, pod: &wire::Pod, shape: &Shape) -> Option<CardsTaken> {
+        let text = pod.metadata.annotations.get(maar_api::names::ANNOTATION_CARDS)?;
+        let cards = cards_taken(&self.cards, text).filter(|_| !pod.spec.node_name.is_empty())?;
+        let asked = &shape.cards;
+        let amount = match asked {
+            CardRequest::Share { share: CardShare::Memory(_), .. } => true,
+            _ => asked.milli(None) == Some(cards.milli),
+        };
+        let fits = asked.kind() == cards.kind && usize::from(asked.count()) == cards.indices.len() && amount;
+        fits.then_some(cards)
+    }
+
+    fn phase(
+        &self,
+        core: &mut Core,
+        uid: &str,
+        pod: &wire::Pod,
+        given: Option<CardsTaken>,
+        held: bool,
+    ) -> PodPhase {
         if matches!(&*pod.status.phase, "Succeeded" | "Failed") {
             return PodPhase::Ended;
         }
         if !pod.spec.node_name.is_empty() {
-            let given = pod.metadata.annotations.get(maar_api::names::ANNOTATION_CARDS);
-            let cards = given.and_then(|text| cards_taken(&self.cards, text)).unwrap_or_default();
             let node = core.node_id(&pod.spec.node_name);
-            let known = core
-                .ledger()
-                .find_pod(uid)
-                .and_then(|id| core.ledger().pod(id))
-                .map(|state| &state.pod.phase);
-            let since = match known {
-                Some(PodPhase::Placed { node: known, since, .. }) if *known == node => *since,
-                _ => pod.status.start_time.map_or_else(|| pod.metadata.created(), Timestamp::as_millisecond),
-            };
-            return PodPhase::Placed { node, cards, since };
+            let known = core.ledger().find_pod(uid).and_then(|id| core.ledger().pod(id));
+            if let Some(state) = known
+                && let PodPhase::Placed { node: known, cards, since } = &state.pod.phase
+                && *known == node
+            {
+                // What it was seen with first counts; nobody moves to another card by writing so.
+                let settled = !state.assumed && cards.kind.is_some();
+                let cards = if settled { cards.clone() } else { given.unwrap_or_default() };
+                return PodPhase::Placed { node, cards, since: *since };
+            }
+            let since =
+                pod.status.start_time.map_or_else(|| pod.metadata.created(), Timestamp::as_millisecond);
+            return PodPhase::Placed { node, cards: given.unwrap_or_default(), since };
         }
         if held || !pod.spec.scheduling_gates.is_empty() || pod.metadata.deletion_timestamp.is_some() {
             return PodPhase::Gated;
@@ -231,6 +263,7 @@ impl World {
     pub(super) fn pod_gone(&mut self, core: &mut Core, uid: &str) {
         core.remove_pod(uid);
         self.pod_left(core, uid);
+        self.notices.remove(uid);
         let Some((uid, _)) = self.pods.remove_entry(uid) else { return };
         let (set, order) = &mut self.gone;
         if set.insert(Arc::clone(&uid)) {
@@ -350,7 +383,15 @@ const REFUSED: &str = "its bind was refused";
 
 impl Known {
     fn none() -> Self {
-        Self { version: 0, group: None, problem: None, refused: false, waiting: None, name: None }
+        Self {
+            version: 0,
+            group: None,
+            problem: None,
+            refused: false,
+            given: false,
+            waiting: None,
+            name: None,
+        }
     }
 }
 
