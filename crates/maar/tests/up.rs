@@ -141,6 +141,7 @@ async fn simulated_nodes_join_another_cluster() {
         said.iter().any(|line| line.starts_with("3 simulated nodes joined https://127.0.0.1:")),
         "{said:#?}"
     );
+    assert!(said.iter().any(|line| line.contains("unless another process leads")), "{said:#?}");
     assert!(page(&said).await.contains("guest-2"));
     let nodes = Api::<Node>::all(client(&kubeconfig).await).list(&ListParams::default()).await.unwrap();
     let guests_there = nodes.items.iter().filter(|node| node.name_any().starts_with("guest-")).count();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use kube::Client;
-use maar_controller::config::LogArgs;
+use maar_controller::{backoff::Dice, config::LogArgs};
 use maar_embedded::{Cluster, Config, Listener};
 use maar_nodes::{
     DEFAULT_PROFILE, Handle, KubeletDirectory, Listen, LocalHandle, LocalOptions, Options, Profile,
@@ -36,7 +36,8 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 6443, value_parser = clap::value_parser!(u16).range(0..=65534))]
     port: u16,
 
-    /// Use the cluster of this kubeconfig instead of the embedded one; the simulated nodes join it
+    /// Use the cluster of this kubeconfig instead of the embedded one: the simulated nodes join it, and Maar's kinds
+    /// and roles work there, unless others of their kind already do
     #[arg(long, value_name = "FILE", conflicts_with = "data_dir")]
     kubeconfig: Option<PathBuf>,
 
@@ -93,7 +94,8 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     let client = cluster.client();
     let local = local_options(arguments, &listener);
     let nodes = start_nodes(&client, profile, node_options(), Some(local), &kubelets, stop).await?;
-    let (roles, pages) = roles::start(&client, stop).await?;
+    // One process at a time has the cluster's state, so its name is its own: a new one need not wait for the old lease.
+    let (roles, pages) = roles::start(&client, "maar-up".to_owned(), stop).await?;
     let page = page::serve(client, pages, arguments.page_port(), stop.clone()).await?;
     // Last, so that a start that fails leaves no kubeconfig of a cluster that is not there.
     write_private(&arguments.write_kubeconfig, &cluster.kubeconfig(&listener)?)?;
@@ -108,7 +110,7 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     Ok(())
 }
 
-/// Lets the simulated nodes join another cluster until Ctrl-C.
+/// Lets the simulated nodes join another cluster, and the roles work there, until Ctrl-C.
 async fn join(
     file: &Path,
     arguments: &Arguments,
@@ -117,19 +119,25 @@ async fn join(
 ) -> anyhow::Result<()> {
     let read = kube::config::Kubeconfig::read_from(file)
         .with_context(|| format!("reading the kubeconfig {}", file.display()))?;
-    let config =
+    let mut config =
         kube::Config::from_custom_kubeconfig(read, &kube::config::KubeConfigOptions::default()).await?;
+    // The scheduler wants to know when a bind had no answer.
+    config.default_retry = false;
     let address = config.cluster_url.clone();
     let listen = Listen::beside(&config);
     let client = Client::try_from(config)?;
     client.apiserver_version().await.with_context(|| format!("reaching the cluster at {address}"))?;
     let options = Options { listen, ..node_options() };
     let nodes = start_nodes(&client, profile, options, None, &KubeletDirectory::default(), stop).await?;
-    let page = page::serve(client, axum::Router::new(), arguments.page_port(), stop.clone()).await?;
+    let identity = format!("maar-up_{:016x}", Dice::from_entropy().number());
+    let (roles, pages) = roles::start(&client, identity, stop).await?;
+    let page = page::serve(client, pages, arguments.page_port(), stop.clone()).await?;
     say(&format!("{} simulated nodes joined {address}", profile.total()));
     say(&format!("  status page      http://{page}"));
-    say("Ctrl-C stops the nodes; the cluster stays.");
+    say("  scheduler        places Pods with schedulerName: maar-scheduler, unless another process leads");
+    say("Ctrl-C stops the nodes and the roles; the cluster stays.");
     wait_for_end(stop).await;
+    let _ = roles.await;
     nodes.stopped().await;
     say("stopped");
     Ok(())

@@ -4,8 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use axum::Router;
-use kube::Client;
-use maar_controller::{Environment, RoleConfig, process::Process};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{
+    Api, Client,
+    api::{ObjectMeta, PostParams},
+};
+use maar_controller::{Environment, RoleConfig, lease::Timing, process::Process, role::Election};
 use maar_jobs::{Entropy, JobsMetrics, NodeCards};
 use maar_scheduler::{
     adapter::{Access, Settings},
@@ -17,14 +21,21 @@ use tokio_util::sync::CancellationToken;
 /// How long work has to end after Ctrl-C.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Installs Maar's kinds and starts its roles. If one of them ends by itself, everything stops.
+/// Namespace of the Leases, the one that roles of their own use too.
+const NAMESPACE: &str = "maar-system";
+
+/// Installs Maar's kinds and starts its roles; `identity` is theirs in elections. If one of them ends by itself,
+/// everything stops.
 pub(super) async fn start(
     client: &Client,
+    identity: String,
     stop: &CancellationToken,
 ) -> anyhow::Result<(JoinHandle<()>, Router)> {
     maar_jobs::install(client).await.context("installing the kinds of Maar")?;
-    // One process, so there is nobody to elect against.
-    let config = RoleConfig { identity: "maar-up".to_owned(), election: None, drain: DRAIN };
+    make_namespace(client).await.context("making the namespace of the leases")?;
+    // Others may join the cluster, with roles of the same kind: only one of them works at a time.
+    let election = Election { namespace: NAMESPACE.to_owned(), timing: Timing::default() };
+    let config = RoleConfig { identity, election: Some(election), drain: DRAIN };
     let environment = Environment::real();
     let metrics = SchedulerMetrics::register(&environment.metrics);
     let counted = JobsMetrics::register(&environment.metrics);
@@ -50,4 +61,15 @@ pub(super) async fn start(
         end.cancel();
     });
     Ok((running, pages))
+}
+
+async fn make_namespace(client: &Client) -> kube::Result<()> {
+    let namespace = Namespace {
+        metadata: ObjectMeta { name: Some(NAMESPACE.to_owned()), ..ObjectMeta::default() },
+        ..Namespace::default()
+    };
+    match Api::all(client.clone()).create(&PostParams::default(), &namespace).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+        made => made.map(drop),
+    }
 }
