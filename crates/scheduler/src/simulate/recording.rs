@@ -1,8 +1,9 @@
 //! A recording of a live cluster: what `kubectl get … -A -o json` prints.
 //!
 //! Objects are read as the scheduler's watches read them, so everything counts that counts in a live cluster: accounts,
-//! jobs, PodGroups, affinity, spread, volumes; not disruption budgets, as nothing says how they change. Pods that run keep their nodes and cards and stay, unless
-//! a longest run time says when they end; Pods that wait are to be placed. Time begins with the recording.
+//! jobs, PodGroups, affinity, spread, volumes; not disruption budgets, as nothing says how they change. Pods that run
+//! keep their nodes and cards and stay, unless a longest run time says when they end; Pods that wait are to be placed.
+//! Time begins with the recording.
 
 use std::sync::Arc;
 
