@@ -7,6 +7,7 @@ mod failure;
 mod job;
 mod jobs;
 mod output;
+mod policy;
 mod reference;
 mod scheduler;
 mod simulate;
@@ -36,6 +37,8 @@ enum Command {
     Job(job::Arguments),
     /// List, show, make and import accounts.
     Account(account::Arguments),
+    /// Show what clean-up policies would do.
+    Policy(policy::Arguments),
     /// Say why something waits.
     Explain(explain::Arguments),
     /// Show who has what of the cluster.
@@ -64,6 +67,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Up(arguments) => up::run(arguments).await,
         Command::Job(arguments) => job::run(arguments).await,
         Command::Account(arguments) => account::run(arguments).await,
+        Command::Policy(arguments) => policy::run(arguments).await,
         Command::Explain(arguments) => explain::run(arguments).await,
         Command::Top(arguments) => top::run(arguments).await,
         Command::Jobs(arguments) => jobs::run(arguments).await,
