@@ -187,14 +187,11 @@ impl Bench<'_> {
                 };
                 let measured = run.run().await?;
                 Report::say(&format!("    {:<16} {measured}", contender.to_string()));
-                match all.iter_mut().find(|(one, _)| one == contender) {
-                    Some((_, series)) => series.push(&measured),
-                    None => {
-                        let mut series = Series::default();
-                        series.push(&measured);
-                        all.push((*contender, series));
-                    }
-                }
+                let known = all.iter().position(|(one, _)| one == contender).unwrap_or_else(|| {
+                    all.push((*contender, Series::default()));
+                    all.len() - 1
+                });
+                all[known].1.push(&measured);
             }
             order.reverse();
         }

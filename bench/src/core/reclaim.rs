@@ -27,7 +27,7 @@ pub(super) fn run(report: &mut Report) -> anyhow::Result<()> {
 /// Fills the cluster, has room made for jobs of so many Pods of so many cards, and says what was evicted for it.
 fn reclaim((jobs, pods, cards): (u32, u32, u16)) -> anyhow::Result<(f64, f64)> {
     let mut stage = Stage::new(NODES, 64);
-    // One, two and four cards, and gangs of four Pods of two: five of eight nodes' worth each.
+    // Pods of one, two and four cards, a node's worth at a time.
     for number in 0..NODES {
         stage.now += 1;
         for (part, pods, cards) in [("a", 1, 1), ("b", 1, 1), ("c", 1, 2), ("d", 1, 4)] {

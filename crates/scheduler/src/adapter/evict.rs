@@ -17,7 +17,7 @@ use maar_controller::{
 };
 use serde_json::{Value, json};
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{Semaphore, mpsc, oneshot},
     time::{sleep, timeout},
 };
 
@@ -106,38 +106,44 @@ enum Answer {
     Stopped,
 }
 
+/// What every eviction needs.
+#[derive(Clone)]
+pub(crate) struct Means {
+    pub(crate) client: Client,
+    pub(crate) dice: Dice,
+    pub(crate) needed: mpsc::Sender<StillNeeded>,
+    /// Requests that may be under way at a time: thousands of Pods may have to go at once, and a server refuses
+    /// everybody when it is asked too much.
+    pub(crate) seats: Arc<Semaphore>,
+}
+
 /// Gives notice, waits, asks once more, evicts.
-pub(crate) async fn evict(
-    client: &Client,
-    evict: &Evict,
-    needed: &mpsc::Sender<StillNeeded>,
-    dice: &Dice,
-) -> Evicted {
+pub(crate) async fn evict(means: &Means, evict: &Evict) -> Evicted {
     if !evict.told
-        && let Some(ended) = tell(client, evict, dice).await
+        && let Some(ended) = tell(means, evict).await
     {
         return ended;
     }
     sleep(evict.notice).await;
     let mut failures = 0;
     loop {
-        if !still_needed(evict, needed).await {
-            return withdraw(client, evict).await;
+        if !still_needed(means, evict).await {
+            return withdraw(means, evict).await;
         }
-        match post(client, evict).await {
+        match post(means, evict).await {
             Answer::Done => return Evicted::Done,
             Answer::Stopped => return Evicted::Stopped,
             Answer::Refused => return Evicted::Refused,
             Answer::Again => {
                 failures += 1;
-                sleep(Backoff::CONNECTION.delay(failures, dice)).await;
+                sleep(Backoff::CONNECTION.delay(failures, &means.dice)).await;
             }
         }
     }
 }
 
 /// Puts the notice on the Pod. Answers how it ended if it could not.
-async fn tell(client: &Client, evict: &Evict, dice: &Dice) -> Option<Evicted> {
+async fn tell(means: &Means, evict: &Evict) -> Option<Evicted> {
     let reason = if evict.claimant.is_some() { reasons::PREEMPTED } else { CARD_TAKEN };
     let notice = json!({
         names::ANNOTATION_STOP_AT: evict.at.to_string(),
@@ -145,44 +151,44 @@ async fn tell(client: &Client, evict: &Evict, dice: &Dice) -> Option<Evicted> {
     });
     let mut failures = 0;
     loop {
-        match annotate(client, evict, &notice).await {
+        match annotate(means, evict, &notice).await {
             Answer::Done => return None,
             Answer::Stopped => return Some(Evicted::Stopped),
             Answer::Refused => return Some(Evicted::Refused),
             Answer::Again => {
                 failures += 1;
-                sleep(Backoff::WORK.delay(failures, dice)).await;
+                sleep(Backoff::WORK.delay(failures, &means.dice)).await;
             }
         }
     }
 }
 
 /// Takes the notice back. If that fails it still stands there, and is found again.
-pub(crate) async fn withdraw(client: &Client, evict: &Evict) -> Evicted {
+pub(crate) async fn withdraw(means: &Means, evict: &Evict) -> Evicted {
     let back = json!({ names::ANNOTATION_STOP_AT: null, names::ANNOTATION_STOP_REASON: null });
-    match annotate(client, evict, &back).await {
+    match annotate(means, evict, &back).await {
         Answer::Stopped => Evicted::Stopped,
         Answer::Done | Answer::Again | Answer::Refused => Evicted::Withdrawn,
     }
 }
 
-async fn still_needed(evict: &Evict, needed: &mpsc::Sender<StillNeeded>) -> bool {
+async fn still_needed(means: &Means, evict: &Evict) -> bool {
     let (reply, answer) = oneshot::channel();
     let ask = StillNeeded { pod: evict.id, claimed: evict.claimant.is_some(), reply };
-    needed.send(ask).await.is_ok() && answer.await.unwrap_or(false)
+    means.needed.send(ask).await.is_ok() && answer.await.unwrap_or(false)
 }
 
 /// Puts the notice on the Pod that was meant, and on no namesake.
-async fn annotate(client: &Client, evict: &Evict, annotations: &Value) -> Answer {
+async fn annotate(means: &Means, evict: &Evict, annotations: &Value) -> Answer {
     let path = format!("/api/v1/namespaces/{}/pods/{}", evict.namespace, evict.name);
     let notice = json!({"metadata": {"uid": &*evict.uid, "annotations": annotations}});
     let request = Request::patch(path)
         .header(header::CONTENT_TYPE, "application/merge-patch+json")
         .body(Body::from(notice.to_string().into_bytes()));
-    send(client, request).await
+    send(means, request).await
 }
 
-async fn post(client: &Client, evict: &Evict) -> Answer {
+async fn post(means: &Means, evict: &Evict) -> Answer {
     let path = format!("/api/v1/namespaces/{}/pods/{}/eviction", evict.namespace, evict.name);
     let body = json!({
         "apiVersion": "policy/v1",
@@ -193,12 +199,13 @@ async fn post(client: &Client, evict: &Evict) -> Answer {
     let request = Request::post(path)
         .header(header::CONTENT_TYPE, "application/json")
         .body(Body::from(body.to_string().into_bytes()));
-    send(client, request).await
+    send(means, request).await
 }
 
-async fn send(client: &Client, request: Result<Request<Body>, http::Error>) -> Answer {
+async fn send(means: &Means, request: Result<Request<Body>, http::Error>) -> Answer {
     let Ok(request) = request else { return Answer::Refused };
-    let response = match timeout(ATTEMPT, client.send(request)).await {
+    let Ok(_seat) = means.seats.acquire().await else { return Answer::Stopped };
+    let response = match timeout(ATTEMPT, means.client.send(request)).await {
         Ok(Err(error)) if error.category() == Category::NotLeader => return Answer::Stopped,
         Ok(Ok(response)) => response,
         // Doing it again is harmless: it names the one Pod that is meant.

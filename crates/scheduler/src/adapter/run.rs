@@ -10,12 +10,13 @@ mod going;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     convert::Infallible,
+    sync::Arc,
     time::Duration,
 };
 
 use maar_controller::{Context, backoff::Backoff};
 use tokio::{
-    sync::mpsc,
+    sync::{Semaphore, mpsc},
     task::JoinSet,
     time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
 };
@@ -23,7 +24,7 @@ use tokio::{
 use super::{
     bind::{Bind, Binder, Bound},
     dispute::Contender,
-    evict::{Evicted, StillNeeded},
+    evict::{Evicted, Means, StillNeeded},
     explain::{Ask, Asks, explanation},
     feed::{Change, Feeds},
     report::Reporter,
@@ -87,7 +88,7 @@ struct Scheduler {
     asked: BTreeSet<PodId>,
     /// Looks at who has to give up a card that two Pods hold.
     settling: JoinSet<Vec<Contender>>,
-    needed: mpsc::Sender<StillNeeded>,
+    means: Means,
     questions: mpsc::Receiver<StillNeeded>,
     /// Pods set aside, by when they may be tried again, and how often each was.
     aside: BTreeSet<(Instant, PodId)>,
@@ -101,6 +102,12 @@ impl Scheduler {
         let mut resources = Resources::default();
         let (cards, kinds) = settings.kinds(&mut resources);
         let (needed, questions) = mpsc::channel(64);
+        let means = Means {
+            client: context.client.clone(),
+            dice: context.environment.dice.clone(),
+            needed,
+            seats: Arc::new(Semaphore::new(settings.binds)),
+        };
         let mut core = Core::new(settings.core.clone(), kinds, resources);
         World::default_account(&settings, &mut core);
         Self {
@@ -118,7 +125,7 @@ impl Scheduler {
             evicting: JoinSet::new(),
             asked: BTreeSet::new(),
             settling: JoinSet::new(),
-            needed,
+            means,
             questions,
             aside: BTreeSet::new(),
             refusals: BTreeMap::new(),

@@ -50,9 +50,8 @@ impl Scheduler {
             self.reporter.evicting(&self.core, &evict);
         }
         self.asked.insert(evict.id);
-        let (client, dice) = (self.context.client.clone(), self.context.environment.dice.clone());
-        let needed = self.needed.clone();
-        self.evicting.spawn(async move { (evict.id, evict::evict(&client, &evict, &needed, &dice).await) });
+        let means = self.means.clone();
+        self.evicting.spawn(async move { (evict.id, evict::evict(&means, &evict).await) });
     }
 
     /// Looks for what others have left behind: notices that nobody stands by any more, and cards held twice.
@@ -93,8 +92,8 @@ impl Scheduler {
                 told: true,
             };
             self.asked.insert(id);
-            let client = self.context.client.clone();
-            self.evicting.spawn(async move { (id, evict::withdraw(&client, &evict).await) });
+            let means = self.means.clone();
+            self.evicting.spawn(async move { (id, evict::withdraw(&means, &evict).await) });
         }
     }
 
