@@ -21,15 +21,28 @@ impl Core {
         let seat = self.groups.get(&id).map_or(Seat::ROOT, |known| known.payer.seat);
         let pools = self.pools(seat);
         let Some(state) = self.ledger.group(id) else { return Scope::default() };
-        let own = self.reservations.iter().any(|reservation| reservation.group == id);
-        let others = self.reservations.iter().filter(|reservation| reservation.group != id);
+        let against = |reservation: &&Reservation| self.is_held_against(reservation, id);
+        let all_against = self.reservations.iter().all(|reservation| against(&reservation));
+        let others = self.reservations.iter().filter(against);
         Scope {
             pools,
             lent_nodes: state.group.lent_nodes,
             ends: state.group.max_run.map(|run| self.now.saturating_add(run)),
-            held: if own { Arc::new(held(others)) } else { Arc::clone(&self.held) },
+            held: if all_against { Arc::clone(&self.held) } else { Arc::new(held(others)) },
             near: None,
         }
+    }
+
+    /// Whether a group has to respect a reservation: not its own, nor that of one of its account whose turn comes later.
+    /// Who comes first in a lane would otherwise wait for a node that is held for somebody who waits behind it, for ever.
+    fn is_held_against(&self, reservation: &Reservation, id: GroupId) -> bool {
+        if reservation.group == id {
+            return false;
+        }
+        let seat = |group: GroupId| self.groups.get(&group).map(|known| known.payer.seat);
+        let rank = |group: GroupId| self.order.place(group).map(|(_, rank)| rank);
+        let comes_later = rank(id).zip(rank(reservation.group)).is_some_and(|(own, holder)| own < holder);
+        !(comes_later && seat(id) == seat(reservation.group))
     }
 
     /// To be called when the reservations have changed.

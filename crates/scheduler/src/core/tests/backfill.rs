@@ -60,6 +60,27 @@ fn nodes_are_held_after_a_while_even_if_nobody_says_how_long() {
 }
 
 #[test]
+fn nodes_are_not_held_against_those_whose_turn_comes_first() {
+    let mut world = world().nodes(1, 8);
+    world.now = 1000;
+    let first = world.submit(&job("first", "", 1, 8));
+    world.pass();
+    let head = world.submit(&job("head", "", 1, 8));
+    world.pass();
+    let alarm = world.core.next_alarm().unwrap();
+    world.pass_at(alarm);
+    assert_eq!(world.core.reservations()[0].group, head);
+    // As when a bind has failed: it was its turn before.
+    let older = world.submit(&job("older", "", 1, 8).with(|group| group.created = 1));
+    world.end_group(first);
+    world.pass_at(alarm + 1);
+    assert_eq!((world.placed(older), world.placed(head)), (1, 0));
+    world.end_group(older);
+    world.pass_at(alarm + 2);
+    assert_eq!(world.placed(head), 1);
+}
+
+#[test]
 fn what_can_never_start_holds_nothing() {
     let mut world = world().nodes(2, 8);
     world.submit(&job("huge", "", 1, 9).priority(9));
