@@ -64,6 +64,10 @@ fn length(row: &[String], column: usize) -> usize {
 
 /// Prints objects as asked: the table of them, or the objects.
 pub(crate) fn show<T: Serialize>(output: Output, table: &Table, objects: &T) -> anyhow::Result<()> {
+    if table.rows.is_empty() && matches!(output, Output::Table | Output::Wide) {
+        // Beside the table, so that programs find only the headings.
+        let _ = std::io::stderr().write_all(b"Nothing found.\n");
+    }
     match output {
         Output::Table => print(&table.text(false)),
         Output::Wide => print(&table.text(true)),
