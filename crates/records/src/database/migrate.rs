@@ -1,0 +1,146 @@
+//! Brings the schema of a database up to date, once, also when several processes start at the same time: all of it
+//! happens in one transaction, and the others wait for it.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest as _, Sha256};
+
+use super::{Database, Lock, Query, Transaction};
+use crate::{Error, Result};
+
+/// A step of the schema. Steps are added at the end and never changed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Migration {
+    version: i64,
+    name: &'static str,
+    text: &'static str,
+}
+
+macro_rules! migrations {
+    ($folder:literal) => {
+        &[
+            Migration {
+                version: 1,
+                name: "people-and-audit",
+                text: include_str!(concat!("../../migrations/", $folder, "/0001-people-and-audit.sql")),
+            },
+            Migration {
+                version: 2,
+                name: "saved-things",
+                text: include_str!(concat!("../../migrations/", $folder, "/0002-saved-things.sql")),
+            },
+        ]
+    };
+}
+
+const SQLITE: &[Migration] = migrations!("sqlite");
+const POSTGRES: &[Migration] = migrations!("postgres");
+
+/// The steps for a database, in order.
+pub(crate) const fn all(database: &Database) -> &'static [Migration] {
+    match database {
+        Database::Sqlite(_) => SQLITE,
+        Database::Postgres(_) => POSTGRES,
+    }
+}
+
+/// Runs the steps that the database does not have, and tells how many that were.
+pub(crate) async fn run(database: &Database, known: &[Migration]) -> Result<usize> {
+    let mut transaction = database.begin(Lock::Schema).await?;
+    let applied = applied(&mut transaction).await?;
+    let missing = missing(known, &applied)?;
+    for migration in &missing {
+        transaction.run(migration.text).await?;
+        let query = Query::new("INSERT INTO schema_versions (version, name, checksum) VALUES ($1, $2, $3)");
+        let query = query.bind(migration.version).bind(migration.name).bind(migration.checksum());
+        transaction.write(query).await?;
+        tracing::info!(schema.version = migration.version, "the database was brought to a new schema");
+    }
+    transaction.commit().await?;
+    Ok(missing.len())
+}
+
+/// Versions the database has, with their checksums.
+async fn applied(transaction: &mut Transaction) -> Result<BTreeMap<i64, String>> {
+    let table = "CREATE TABLE IF NOT EXISTS schema_versions (\
+                 version BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
+    transaction.run(table).await?;
+    let rows = transaction.rows(Query::new("SELECT version, checksum FROM schema_versions")).await?;
+    rows.iter().map(|row| Ok((row.number("version")?, row.text("checksum")?))).collect()
+}
+
+fn missing<'a>(known: &'a [Migration], applied: &BTreeMap<i64, String>) -> Result<Vec<&'a Migration>> {
+    let newest = known.last().map_or(0, |migration| migration.version);
+    if let Some((&found, _)) = applied.last_key_value()
+        && found > newest
+    {
+        return Err(Error::Newer { found, known: newest });
+    }
+    let mut missing = Vec::new();
+    for migration in known {
+        match applied.get(&migration.version) {
+            None => missing.push(migration),
+            Some(checksum) if *checksum == migration.checksum() => {}
+            Some(_) => return Err(Error::Diverged { version: migration.version }),
+        }
+    }
+    Ok(missing)
+}
+
+impl Migration {
+    fn checksum(&self) -> String {
+        format!("{:x}", Sha256::digest(self.text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn memory() -> Database {
+        Database::connect("sqlite::memory:").await.unwrap()
+    }
+
+    #[test]
+    fn both_databases_have_the_same_steps_in_order() {
+        let names =
+            |steps: &[Migration]| -> Vec<_> { steps.iter().map(|step| (step.version, step.name)).collect() };
+        assert_eq!(names(SQLITE), names(POSTGRES));
+        assert!(SQLITE.iter().map(|step| step.version).eq(1..=i64::try_from(SQLITE.len()).unwrap()));
+    }
+
+    #[tokio::test]
+    async fn only_what_is_missing_runs() {
+        let database = memory().await;
+        assert_eq!(run(&database, &SQLITE[..1]).await.unwrap(), 1);
+        assert_eq!(run(&database, SQLITE).await.unwrap(), SQLITE.len() - 1);
+        assert_eq!(run(&database, SQLITE).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_newer_schema_is_not_touched() {
+        let database = memory().await;
+        run(&database, SQLITE).await.unwrap();
+        let error = run(&database, &SQLITE[..1]).await.unwrap_err();
+        assert!(matches!(error, Error::Newer { known: 1, .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_step_that_was_changed_later_is_noticed() {
+        let database = memory().await;
+        run(&database, SQLITE).await.unwrap();
+        let changed = Migration { text: "SELECT 1", ..SQLITE[0] };
+        let error = run(&database, &[changed, SQLITE[1]]).await.unwrap_err();
+        assert!(matches!(error, Error::Diverged { version: 1 }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_step_that_fails_leaves_nothing_behind() {
+        let database = memory().await;
+        let broken =
+            Migration { version: 2, name: "broken", text: "CREATE TABLE half (a TEXT); CREATE nonsense" };
+        run(&database, &[SQLITE[0], broken]).await.unwrap_err();
+        let tables = database.rows(Query::new("SELECT name FROM sqlite_master")).await.unwrap();
+        assert!(tables.is_empty(), "{} tables", tables.len());
+    }
+}

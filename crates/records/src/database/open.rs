@@ -1,0 +1,82 @@
+//! Where a database is, and how it is opened.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, SqliteConnection};
+
+use super::{Database, Sqlite, migrate};
+use crate::{Error, Result};
+
+/// How long another process may keep the file before a writer gives up.
+const BUSY: Duration = Duration::from_secs(10);
+/// How long to wait for a connection to PostgreSQL.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Connections to PostgreSQL that a process may have.
+const CONNECTIONS: u32 = 10;
+/// Connections that read a SQLite file.
+const READERS: usize = 4;
+
+impl Database {
+    /// Opens a database and brings its schema up to date.
+    pub(crate) async fn open(url: &str) -> Result<Self> {
+        let database = Self::connect(url).await?;
+        migrate::run(&database, migrate::all(&database)).await?;
+        Ok(database)
+    }
+
+    /// Opens a database as it is.
+    pub(crate) async fn connect(url: &str) -> Result<Self> {
+        match url.split_once(':').map(|(scheme, _)| scheme) {
+            Some("sqlite") => sqlite(url).await.map(Self::Sqlite),
+            Some("postgres" | "postgresql") => postgres(url).await,
+            _ => Err(Error::invalid("url", "it must begin with sqlite: or postgres:")),
+        }
+    }
+}
+
+async fn sqlite(url: &str) -> Result<Sqlite> {
+    let options = SqliteConnectOptions::from_str(url).map_err(|error| unclear(&error))?;
+    let options = options.foreign_keys(true).busy_timeout(BUSY).disable_statement_logging();
+    if url.contains(":memory:") || url.contains("mode=memory") {
+        return Ok(Sqlite::new(options.connect().await?, Vec::new()));
+    }
+    private(options.get_filename())?;
+    // FULL: a commit that was answered is on the disk, also when the power goes.
+    let options = options.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
+    let writer = options.connect().await?;
+    let mut readers: Vec<SqliteConnection> = Vec::with_capacity(READERS);
+    for _ in 0..READERS {
+        readers.push(options.clone().pragma("query_only", "ON").connect().await?);
+    }
+    Ok(Sqlite::new(writer, readers))
+}
+
+/// Makes the file if there is none, readable by nobody else: it holds hashes of passwords. SQLite gives the files beside
+/// it the same permissions.
+fn private(path: &Path) -> Result<()> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match made {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(Error::File { path: path.to_owned(), source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn postgres(url: &str) -> Result<Database> {
+    let options = PgConnectOptions::from_str(url).map_err(|error| unclear(&error))?;
+    let options = options.application_name("maar").disable_statement_logging();
+    let pool = PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(CONNECT);
+    Ok(Database::Postgres(pool.connect_with(options).await?))
+}
+
+/// Says what is wrong with an address without repeating it: it may hold a password.
+fn unclear(error: &sqlx::Error) -> Error {
+    Error::invalid("url", error.to_string())
+}

@@ -1,0 +1,31 @@
+//! What Kubernetes forgets, in SQL: users and how they log in, sessions, API keys, the audit log, saved things.
+//!
+//! Start at [`Records`]: one file per table adds its methods to it. `database` is the thin layer over the two
+//! databases, SQLite and PostgreSQL, that lets every statement be written once.
+//!
+//! Invariants: the clock, ids and secrets are the caller's (secrets arrive hashed); every list is paged; every write is
+//! idempotent or fails with a [`Error::Conflict`] that names the field; the audit log only grows, except by
+//! [`Records::retain_audit`], which writes down what it did.
+#![warn(missing_docs)]
+
+mod audit;
+mod database;
+mod error;
+mod id;
+mod identity;
+mod key;
+mod page;
+mod records;
+mod session;
+mod text;
+mod user;
+
+pub use audit::{Actor, ActorKind, AuditFilter, AuditRecord, Entry, Outcome, Retention};
+pub use error::{Error, Result};
+pub use id::{AuditId, KeyId, PasswordHash, SessionId, TokenHash, UserId};
+pub use identity::Identity;
+pub use key::{Key, NewKey};
+pub use page::{Cursor, Listing, MAX_LIMIT, Page};
+pub use records::Records;
+pub use session::{NewSession, Session};
+pub use user::{NewUser, User, UserChange, UserFilter};

@@ -1,0 +1,12 @@
+//! One set of tests, on SQLite and on a real PostgreSQL.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+
+#[macro_use]
+mod support;
+
+mod audit;
+mod identities;
+mod keys;
+mod schema;
+mod sessions;
+mod users;
