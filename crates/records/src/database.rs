@@ -4,7 +4,7 @@
 //! SQLite has one writer at a time, whoever it is: writing goes over one connection that its writers queue for, reading
 //! over others that never wait for it. There are no timers in this, so that a paused clock in a test cannot fire them.
 
-mod migrate;
+pub(crate) mod migrate;
 mod open;
 mod query;
 mod row;

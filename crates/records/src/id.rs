@@ -87,6 +87,10 @@ identifier! {
     /// An entry of the audit log; writing the same one twice keeps the first.
     AuditId
 }
+identifier! {
+    /// A template.
+    TemplateId
+}
 secret! {
     /// The hash of a password, in the form its hasher reads.
     PasswordHash

@@ -74,6 +74,12 @@ impl NewKey {
 }
 
 impl Key {
+    /// Whether [`Records::touch_key`] would write; asking first saves the way to the database.
+    pub fn wants_touch(&self, address: Option<&str>, now: Timestamp) -> bool {
+        self.last_used_at.is_none_or(|last| now.duration_since(last) >= RESOLUTION)
+            || self.last_used_address.as_deref() != address
+    }
+
     fn read(row: &Row) -> Result<Self> {
         Ok(Self {
             id: KeyId::new(row.text("id")?),

@@ -8,24 +8,32 @@
 //! [`Records::retain_audit`], which writes down what it did.
 #![warn(missing_docs)]
 
+mod attempt;
 mod audit;
+mod backup;
 mod database;
 mod error;
 mod id;
 mod identity;
 mod key;
+mod maintenance;
 mod page;
+mod preference;
 mod records;
 mod session;
+mod template;
 mod text;
 mod user;
 
+pub use attempt::{Attempt, AttemptLimit};
 pub use audit::{Actor, ActorKind, AuditFilter, AuditRecord, Entry, Outcome, Retention};
 pub use error::{Error, Result};
-pub use id::{AuditId, KeyId, PasswordHash, SessionId, TokenHash, UserId};
+pub use id::{AuditId, KeyId, PasswordHash, SessionId, TemplateId, TokenHash, UserId};
 pub use identity::Identity;
 pub use key::{Key, NewKey};
+pub use maintenance::Purged;
 pub use page::{Cursor, Listing, MAX_LIMIT, Page};
-pub use records::Records;
+pub use records::{Records, Schema};
 pub use session::{NewSession, Session};
+pub use template::{Template, TemplateFilter, TemplateText};
 pub use user::{NewUser, User, UserChange, UserFilter};

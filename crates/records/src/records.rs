@@ -1,7 +1,7 @@
 //! The handle on the records.
 
 use crate::Result;
-use crate::database::{Database, Query};
+use crate::database::{Database, Query, migrate};
 
 /// An open database. Clones share it.
 #[derive(Debug, Clone)]
@@ -9,11 +9,33 @@ pub struct Records {
     pub(crate) database: Database,
 }
 
+/// What the schema of a database is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schema {
+    /// Its version.
+    pub version: i64,
+    /// Steps that had to run for it.
+    pub steps: usize,
+}
+
 impl Records {
-    /// Opens `sqlite:///path/to/file.db`, `sqlite::memory:` or `postgres://…` and brings the schema up to date. Several
-    /// processes may do so at the same time.
+    /// Opens `sqlite:///path/to/file.db`, `sqlite::memory:` or `postgres://…` and brings the schema up to date. A file
+    /// that is not there is made. Several processes may do so at the same time.
     pub async fn open(url: &str) -> Result<Self> {
-        Ok(Self { database: Database::open(url).await? })
+        let records = Self { database: Database::connect(url, true).await? };
+        records.migrate().await?;
+        Ok(records)
+    }
+
+    /// Opens a database that is there, and leaves its schema as it is: for looking into it and for copying it.
+    pub async fn open_as_is(url: &str) -> Result<Self> {
+        Ok(Self { database: Database::connect(url, false).await? })
+    }
+
+    /// Brings the schema up to date.
+    pub async fn migrate(&self) -> Result<Schema> {
+        let steps = migrate::run(&self.database, migrate::all(&self.database)).await?;
+        Ok(Schema { version: migrate::newest(&self.database), steps })
     }
 
     /// Whether the database answers.

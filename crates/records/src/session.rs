@@ -62,6 +62,11 @@ pub struct NewSession {
 }
 
 impl Session {
+    /// Whether [`Records::touch_session`] would write; asking first saves the way to the database.
+    pub fn wants_touch(&self, now: Timestamp) -> bool {
+        now.duration_since(self.last_seen_at) >= RESOLUTION
+    }
+
     fn read(row: &Row) -> Result<Self> {
         Ok(Self {
             id: SessionId::new(row.text("id")?),

@@ -1,5 +1,7 @@
 //! What texts may be, checked before they are stored.
 
+use serde_json::Value as Json;
+
 use crate::{Error, Result};
 
 /// Not empty, not longer than so many characters, and nothing that could not be shown on one line.
@@ -33,6 +35,15 @@ pub(crate) fn user_name(name: &str) -> Result<()> {
         return Err(Error::invalid("name", "it must begin with a letter or a digit"));
     }
     Ok(())
+}
+
+/// The text of JSON that is not longer than so many bytes.
+pub(crate) fn json(field: &'static str, value: &Json, most: usize) -> Result<String> {
+    let text = value.to_string();
+    if text.len() > most {
+        return Err(Error::invalid(field, format!("it is longer than {most} bytes")));
+    }
+    Ok(text)
 }
 
 /// The first so many characters of what others chose and we only show, without control characters.

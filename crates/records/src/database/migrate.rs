@@ -44,6 +44,11 @@ pub(crate) const fn all(database: &Database) -> &'static [Migration] {
     }
 }
 
+/// The newest step known here.
+pub(crate) fn newest(database: &Database) -> i64 {
+    all(database).last().map_or(0, |migration| migration.version)
+}
+
 /// Runs the steps that the database does not have, and tells how many that were.
 pub(crate) async fn run(database: &Database, known: &[Migration]) -> Result<usize> {
     let mut transaction = database.begin(Lock::Schema).await?;
@@ -98,7 +103,7 @@ mod tests {
     use super::*;
 
     async fn memory() -> Database {
-        Database::connect("sqlite::memory:").await.unwrap()
+        Database::connect("sqlite::memory:", true).await.unwrap()
     }
 
     #[test]

@@ -10,7 +10,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, SqliteConnection};
 
-use super::{Database, Sqlite, migrate};
+use super::{Database, Sqlite};
 use crate::{Error, Result};
 
 /// How long another process may keep the file before a writer gives up.
@@ -23,30 +23,26 @@ const CONNECTIONS: u32 = 10;
 const READERS: usize = 4;
 
 impl Database {
-    /// Opens a database and brings its schema up to date.
-    pub(crate) async fn open(url: &str) -> Result<Self> {
-        let database = Self::connect(url).await?;
-        migrate::run(&database, migrate::all(&database)).await?;
-        Ok(database)
-    }
-
-    /// Opens a database as it is.
-    pub(crate) async fn connect(url: &str) -> Result<Self> {
+    /// Opens a database as it is; a file is made only if that is said.
+    pub(crate) async fn connect(url: &str, make: bool) -> Result<Self> {
         match url.split_once(':').map(|(scheme, _)| scheme) {
-            Some("sqlite") => sqlite(url).await.map(Self::Sqlite),
+            Some("sqlite") => sqlite(url, make).await.map(Self::Sqlite),
             Some("postgres" | "postgresql") => postgres(url).await,
             _ => Err(Error::invalid("url", "it must begin with sqlite: or postgres:")),
         }
     }
 }
 
-async fn sqlite(url: &str) -> Result<Sqlite> {
+async fn sqlite(url: &str, make: bool) -> Result<Sqlite> {
     let options = SqliteConnectOptions::from_str(url).map_err(|error| unclear(&error))?;
     let options = options.foreign_keys(true).busy_timeout(BUSY).disable_statement_logging();
     if url.contains(":memory:") || url.contains("mode=memory") {
-        return Ok(Sqlite::new(options.connect().await?, Vec::new()));
+        let writer = options.connect().await?;
+        return Ok(Sqlite::new(options, writer, Vec::new()));
     }
-    private(options.get_filename())?;
+    if make {
+        private(options.get_filename())?;
+    }
     // FULL: a commit that was answered is on the disk, also when the power goes.
     let options = options.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
     let writer = options.connect().await?;
@@ -54,7 +50,7 @@ async fn sqlite(url: &str) -> Result<Sqlite> {
     for _ in 0..READERS {
         readers.push(options.clone().pragma("query_only", "ON").connect().await?);
     }
-    Ok(Sqlite::new(writer, readers))
+    Ok(Sqlite::new(options, writer, readers))
 }
 
 /// Makes the file if there is none, readable by nobody else: it holds hashes of passwords. SQLite gives the files beside

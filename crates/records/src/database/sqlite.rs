@@ -1,12 +1,14 @@
 //! Connections to a SQLite file: one that writes, some that read.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sqlx::SqliteConnection;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, SqliteConnection};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// The connections.
 #[derive(Clone)]
@@ -15,6 +17,7 @@ pub(crate) struct Sqlite {
     /// None for a database in memory: there everything goes over the one connection.
     readers: Arc<[Arc<Mutex<Connection>>]>,
     next: Arc<AtomicUsize>,
+    options: Arc<SqliteConnectOptions>,
 }
 
 /// A connection, and whether a transaction may be open on it that nobody goes on with.
@@ -24,13 +27,35 @@ pub(super) struct Connection {
 }
 
 impl Sqlite {
-    pub(super) fn new(writer: SqliteConnection, readers: Vec<SqliteConnection>) -> Self {
+    pub(super) fn new(
+        options: SqliteConnectOptions,
+        writer: SqliteConnection,
+        readers: Vec<SqliteConnection>,
+    ) -> Self {
         let shared = |inner| Arc::new(Mutex::new(Connection { inner, abandoned: false }));
         Self {
             writer: shared(writer),
             readers: readers.into_iter().map(shared).collect(),
             next: Arc::new(AtomicUsize::new(0)),
+            options: Arc::new(options),
         }
+    }
+
+    /// Copies all there is at this moment into a file that is empty, and reads the copy.
+    pub(crate) async fn copy(&self, path: &Path) -> Result<()> {
+        if self.readers.is_empty() {
+            // It would be copied to another one in memory, whatever the name.
+            return Err(Error::Unsupported {
+                what: "a backup",
+                database: "SQLite in memory",
+                instead: "keep the records in a file",
+            });
+        }
+        let name = path.to_str().ok_or_else(|| Error::invalid("path", "it is not UTF-8"))?;
+        let copy = sqlx::query("VACUUM INTO $1").bind(name.to_owned());
+        // Over a connection of its own: nobody has to wait for it.
+        copy.execute(&mut self.options.connect().await?).await?;
+        read_back(path).await
     }
 
     /// The connection to write over, once those before are done.
@@ -48,6 +73,21 @@ impl Sqlite {
         }
         let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.readers.len();
         Held::take(&self.readers[turn]).await
+    }
+}
+
+/// Reads a copy whole.
+async fn read_back(path: &Path) -> Result<()> {
+    // Immutable, so that reading leaves no files beside it.
+    let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(true);
+    let mut connection = options.connect().await?;
+    let said: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut connection).await?;
+    let tables: i64 =
+        sqlx::query_scalar("SELECT COUNT(*) FROM sqlite_master").fetch_one(&mut connection).await?;
+    match (said.as_str(), tables) {
+        ("ok", 1..) => Ok(()),
+        ("ok", _) => Err(Error::Damaged { field: "backup".to_owned(), why: "it holds nothing".to_owned() }),
+        _ => Err(Error::Damaged { field: "backup".to_owned(), why: said }),
     }
 }
 

@@ -76,8 +76,10 @@ on_both!(use_of_a_key_is_noted_with_its_place, async |world: World| {
     records.create_key(&new_key(&alice, "ci"), at(0)).await.unwrap();
     let id = KeyId::new("key-ci");
     let used = async |address, seconds| {
+        let before = records.key_by_id(&id).await.unwrap();
         records.touch_key(&id, Some(address), at(seconds)).await.unwrap();
         let key = records.key_by_id(&id).await.unwrap();
+        assert_eq!(before.wants_touch(Some(address), at(seconds)), before != key);
         (key.last_used_address.unwrap(), key.last_used_at.unwrap())
     };
     assert_eq!(used("a", 1).await, ("a".to_owned(), at(1)));

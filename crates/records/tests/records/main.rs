@@ -4,9 +4,14 @@
 #[macro_use]
 mod support;
 
+mod attempts;
 mod audit;
+mod backup;
 mod identities;
 mod keys;
+mod kill;
+mod paging;
+mod saved;
 mod schema;
 mod sessions;
 mod users;

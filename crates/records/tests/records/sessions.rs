@@ -114,7 +114,9 @@ on_both!(use_is_noted_once_a_minute, async |world: World| {
     let alice = user(records, "alice").await;
     let one = session(records, &alice, "one").await;
     records.touch_session(&one, None, at(59)).await.unwrap();
-    assert_eq!(records.session_by_id(&one).await.unwrap().last_seen_at, at(0));
+    let untouched = records.session_by_id(&one).await.unwrap();
+    assert_eq!(untouched.last_seen_at, at(0));
+    assert!(!untouched.wants_touch(at(59)) && untouched.wants_touch(at(60)));
     records.touch_session(&one, Some(at(2000)), at(60)).await.unwrap();
     let touched = records.session_by_id(&one).await.unwrap();
     assert_eq!((touched.last_seen_at, touched.expires_at), (at(60), at(2000)));
@@ -144,4 +146,17 @@ on_both!(sessions_are_listed_newest_first, async |world: World| {
     let wrong = Page::first(2).unwrap().after(Cursor::new("what"));
     let error = records.sessions(&wrong).await.unwrap_err();
     assert!(matches!(error, Error::Invalid { field: "cursor", .. }), "{error}");
+});
+
+on_both!(sessions_that_ended_long_ago_are_taken_out, async |world: World| {
+    let records = &world.records;
+    let alice = user(records, "alice").await;
+    let revoked = session(records, &alice, "revoked").await;
+    records.revoke_session(&revoked, at(10)).await.unwrap();
+    session(records, &alice, "alive").await;
+    let short = NewSession { expires_at: at(20), ..new_session(&alice, "expired") };
+    records.create_session(&short, at(0)).await.unwrap();
+    assert_eq!(records.purge(at(10), at(50)).await.unwrap().sessions, 0);
+    assert_eq!(records.purge(at(21), at(50)).await.unwrap().sessions, 2);
+    assert!(let_in(records, "alive", 50).await);
 });

@@ -1,0 +1,27 @@
+//! Taking out what has ended and nobody asks for. The audit log has its own: [`Records::retain_audit`].
+
+use jiff::Timestamp;
+
+use crate::database::Query;
+use crate::{Records, Result};
+
+/// What was taken out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purged {
+    /// Sessions that had ended.
+    pub sessions: u64,
+    /// Counts of tries to log in that are paid off.
+    pub attempts: u64,
+}
+
+impl Records {
+    /// Takes out sessions that ended before a time, and counts of tries to log in that no longer matter.
+    pub async fn purge(&self, ended_before: Timestamp, now: Timestamp) -> Result<Purged> {
+        let sessions = Query::new("DELETE FROM sessions WHERE expires_at < $1 OR revoked_at < $1");
+        let attempts = Query::new("DELETE FROM login_attempts WHERE due_at <= $1");
+        Ok(Purged {
+            sessions: self.database.write(sessions.bind(ended_before)).await?,
+            attempts: self.database.write(attempts.bind(now)).await?,
+        })
+    }
+}
