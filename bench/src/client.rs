@@ -3,6 +3,8 @@
 //! Plain hyper with one HTTP/1.1 connection per lane, because a client with more comfort would spend more time than
 //! the embedded server and hide it. A lane to a cluster in this process goes through `kube::Client`, as tests do.
 
+mod watch;
+
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
@@ -17,6 +19,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObjec
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+
+pub(crate) use watch::Watch;
 
 /// Bytes read at a time. A buffer that grows and shrinks with the answers would cost more than reading them.
 const READ: usize = 64 << 10;
@@ -87,10 +91,7 @@ impl Door {
             Self::InProcess(client) => return Ok(Lane::InProcess(client.clone())),
             Self::Tls(address, connector) => (address, connector),
         };
-        let stream = TcpStream::connect(&address.authority).await?;
-        stream.set_nodelay(true)?;
-        let (host, _) = address.authority.rsplit_once(':').context("an address without a port")?;
-        let stream = connector.connect(ServerName::try_from(host.to_owned())?, stream).await?;
+        let stream = connector.connect(server_name(address)?, connect(address).await?).await?;
         let (sender, connection) =
             Builder::new().read_buf_exact_size(Some(READ)).handshake(TokioIo::new(stream)).await?;
         // Ends with the lane; a failure shows in the request that was under way.
@@ -105,6 +106,17 @@ impl Door {
         }
         Ok(lanes)
     }
+}
+
+async fn connect(address: &Address) -> anyhow::Result<TcpStream> {
+    let stream = TcpStream::connect(&address.authority).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn server_name(address: &Address) -> anyhow::Result<ServerName<'static>> {
+    let (host, _) = address.authority.rsplit_once(':').context("an address without a port")?;
+    Ok(ServerName::try_from(host.to_owned())?)
 }
 
 impl Lane {
