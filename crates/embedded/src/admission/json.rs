@@ -1,6 +1,6 @@
 //! Changing lists inside an object without leaving empty fields behind.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The items of a list in a field, none when it is absent.
 pub(super) fn items<'a>(parent: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
@@ -16,6 +16,7 @@ pub(super) fn items_mut<'a>(parent: &'a mut Value, field: &str) -> impl Iterator
 pub(super) fn push(parent: &mut Value, field: &str, item: Value) {
     match parent.get_mut(field).and_then(Value::as_array_mut) {
         Some(list) => list.push(item),
-        None => parent[field] = json!([item]),
+        // Not by `json!`, which would copy the item through its serialisation.
+        None => parent[field] = Value::Array(vec![item]),
     }
 }

@@ -171,12 +171,12 @@ fn add_mount(container: &mut Value, volume: &str) -> bool {
 }
 
 fn token_volume(name: &str) -> Value {
-    let namespace =
-        json!({"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}});
     json!({"name": name, "projected": {"defaultMode": 0o644, "sources": [
         {"serviceAccountToken": {"expirationSeconds": TOKEN_SECONDS, "path": "token"}},
         {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-        {"downwardAPI": {"items": [namespace]}},
+        {"downwardAPI": {"items": [
+            {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},
+        ]}},
     ]}})
 }
 

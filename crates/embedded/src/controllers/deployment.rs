@@ -207,12 +207,15 @@ impl DeploymentController {
 
     /// A Pod's end matters to a Deployment that waits for old Pods to be gone.
     fn deployment_of_pod(&self, event: &Event) -> Vec<Key> {
+        // Asked first, because most Pods belong to nobody here and need not be read for it.
+        let Some(set) = base::controller_key(&self.sets, "ReplicaSet", "apps", &event.entry) else {
+            return Vec::new();
+        };
         let ended = event.deleted || event.entry.view::<PodView>().is_some_and(|pod| pod.is_terminal());
         if !ended {
             return Vec::new();
         }
-        let set = base::controller_key(&self.sets, "ReplicaSet", "apps", &event.entry);
-        let set = set.and_then(|key| self.base.store().get(&key));
+        let set = self.base.store().get(&set);
         let key = set.and_then(|set| base::controller_key(&self.workload.table, "Deployment", "apps", &set));
         key.into_iter().collect()
     }
