@@ -55,12 +55,43 @@ impl Server {
             self.take_disruption(caller, key, &entry, &pod).await?;
         }
         let precondition = DeleteOptions::of_uid(&entry.meta.uid).preconditions;
-        let options = DeleteOptions {
+        let mut options = DeleteOptions {
             preconditions: options.preconditions.clone().or(precondition),
             ..options.clone()
         };
+        if options.dry_run.is_empty() {
+            self.mark_evicted(caller, pods, key, &mut options).await?;
+        }
         // Webhooks were asked about the eviction; that it is a deletion they need not hear too.
         self.remove(pods, key, &options)?;
+        Ok(())
+    }
+
+    /// Notes in the Pod why it goes, for whoever sees it before it has gone.
+    async fn mark_evicted(
+        &self,
+        caller: &Caller,
+        pods: &Resource,
+        key: &Key,
+        options: &mut DeleteOptions,
+    ) -> Result<(), ApiError> {
+        let now = self.world.now_text();
+        let wanted = options.clone();
+        let change = |old: &Value| {
+            let text = |field: &str| old["metadata"][field].as_str().unwrap_or_default();
+            wanted.check(pods, key, text("uid"), text("resourceVersion"))?;
+            let mut object = old.clone();
+            set_disrupted(&mut object, &now);
+            Ok(Changed { object, warnings: Vec::new(), fields_settled: false })
+        };
+        let part = Some(Subresource::Status);
+        let written = self.modify(caller, pods, key, part, &change, &WriteOptions::default()).await?;
+        // The revision that was asked for is not the current one any more, by our own doing.
+        if let Some(revision) =
+            options.preconditions.as_mut().and_then(|wanted| wanted.resource_version.as_mut())
+        {
+            *revision = written.entry.revision.to_string();
+        }
         Ok(())
     }
 
@@ -111,6 +142,28 @@ impl Server {
         self.modify(caller, &budgets, &budget_key, part, &change, &WriteOptions::default()).await?;
         Ok(())
     }
+}
+
+/// The condition that tells an eviction from an end of the Pod's own.
+fn set_disrupted(pod: &mut Value, now: &str) {
+    let status = &mut pod["status"];
+    if !status["conditions"].is_array() {
+        status["conditions"] = json!([]);
+    }
+    let Some(conditions) = status["conditions"].as_array_mut() else { return };
+    let before = conditions.iter().position(|condition| condition["type"] == "DisruptionTarget");
+    let since = match before.map(|at| conditions.remove(at)) {
+        Some(before) if before["status"] == "True" => before["lastTransitionTime"].clone(),
+        _ => json!(now),
+    };
+    conditions.push(json!({
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+        "lastProbeTime": null,
+        "lastTransitionTime": since,
+    }));
 }
 
 /// A Pod that is not healthy counts for no budget if the budget says so, or if enough others are.

@@ -66,6 +66,31 @@ impl DeleteOptions {
         self
     }
 
+    /// Whether the object is the one that was meant.
+    pub(crate) fn check(
+        &self,
+        resource: &Resource,
+        key: &Key,
+        uid: &str,
+        revision: &str,
+    ) -> Result<(), ApiError> {
+        let Some(wanted) = &self.preconditions else { return Ok(()) };
+        let failed = |what: &str, wanted: &str, found: &str, cause: &str| {
+            let why = format!(
+                "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). \
+                 The object might have been {cause}"
+            );
+            Err(ApiError::conflict_of_kind(resource, key.name(), why))
+        };
+        if let Some(wanted) = wanted.uid.as_deref().filter(|wanted| *wanted != uid) {
+            return failed("UID", wanted, uid, "deleted and then recreated");
+        }
+        if let Some(wanted) = wanted.resource_version.as_deref().filter(|wanted| *wanted != revision) {
+            return failed("ResourceVersion", wanted, revision, "modified");
+        }
+        Ok(())
+    }
+
     pub(crate) fn validate(&self) -> Result<(), ApiError> {
         if self.propagation_policy.is_some() && self.orphan_dependents.is_some() {
             let why = "orphanDependents and propagationPolicy may not both be set";
@@ -126,7 +151,7 @@ impl Server {
         };
         for _ in 0..ATTEMPTS {
             let current = self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
-            check_preconditions(resource, key, &current, options)?;
+            options.check(resource, key, &current.meta.uid, &current.revision.to_string())?;
             let object = current.value();
             let mut warnings = self.admit_deletion(&attributes, &object).await?;
             if let Some(mut deleted) = self.try_remove(resource, &current, &object, options)? {
@@ -147,7 +172,7 @@ impl Server {
         options.validate()?;
         for _ in 0..ATTEMPTS {
             let current = self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
-            check_preconditions(resource, key, &current, options)?;
+            options.check(resource, key, &current.meta.uid, &current.revision.to_string())?;
             if let Some(deleted) = self.try_remove(resource, &current, &current.value(), options)? {
                 return Ok(deleted);
             }
@@ -257,33 +282,6 @@ fn last_seen(resource: &Resource, entry: Arc<Entry>, now: String) -> Arc<Entry> 
         metadata.insert("deletionTimestamp".into(), now.into());
     }
     store::decode(&pod, entry.revision).into()
-}
-
-fn check_preconditions(
-    resource: &Resource,
-    key: &Key,
-    current: &Entry,
-    options: &DeleteOptions,
-) -> Result<(), ApiError> {
-    let Some(wanted) = &options.preconditions else { return Ok(()) };
-    let failed = |what: &str, wanted: &str, found: &str, cause: &str| {
-        let why = format!(
-            "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). \
-             The object might have been {cause}"
-        );
-        Err(ApiError::conflict_of_kind(resource, key.name(), why))
-    };
-    if let Some(uid) = &wanted.uid
-        && **uid != *current.meta.uid
-    {
-        return failed("UID", uid, &current.meta.uid, "deleted and then recreated");
-    }
-    if let Some(version) = &wanted.resource_version
-        && *version != current.revision.to_string()
-    {
-        return failed("ResourceVersion", version, &current.revision.to_string(), "modified");
-    }
-    Ok(())
 }
 
 /// Only Pods that a kubelet may be running are given time.

@@ -35,6 +35,22 @@ scenario! {
 }
 
 scenario! {
+    async fn an_evicted_pod_says_so_for_as_long_as_it_is_there(context) {
+        let arena = context.arena();
+        arena.create(pod("held").pod_set("/metadata/finalizers", json!(["example.com/hold"]))).await;
+        arena.wait("the Pod to run", "held", |pod: &Pod| phase(pod) == "Running").await;
+        arena.api::<Pod>().evict("held", &EvictParams::default()).await.expect("nothing speaks against it");
+        let evicted = arena.get::<Pod>("held").await;
+        assert!(evicted.metadata.deletion_timestamp.is_some());
+        let why = pod_condition(&evicted, "DisruptionTarget").expect("a condition that tells why it goes");
+        let said = (why.status.as_str(), why.reason.as_deref(), why.message.as_deref());
+        assert_eq!(said, ("True", Some("EvictionByEvictionAPI"), Some("Eviction API: evicting")));
+        arena.patch::<Pod>("held", json!({"metadata": {"finalizers": null}})).await;
+        arena.wait_gone::<Pod>("the Pod to go", "held").await;
+    }
+}
+
+scenario! {
     async fn a_taint_that_evicts_gives_each_pod_its_time(context) {
         let arena = context.arena();
         let node = arena.node_names().remove(0);
