@@ -60,6 +60,8 @@ pub mod reasons {
     pub const RESUMING: &str = "Resuming";
     /// The scheduler took its place for others.
     pub const PREEMPTED: &str = "Preempted";
+    /// Another Pod was given its card before it.
+    pub const CARD_TAKEN: &str = "CardTaken";
     /// Waits for the next time of its schedule.
     pub const WAITING_FOR_TIME: &str = "WaitingForTime";
     /// Jobs of the array are still to end.

@@ -3,6 +3,9 @@
 //! The notice is an annotation with the moment of the stop; it stands on the Pod while it may still save its work. A
 //! Pod that nobody needs to go any more when its time has come stays, and the notice is taken back. Whoever leads next
 //! finds the notices of one who died: a Pod that still has to go is stopped when it was told, others are told to stay.
+//!
+//! A notice of no time tells a program nothing. It is written all the same where a controller of ours reads from it why
+//! its Pod went, and spared where nobody does: there the condition that the eviction sets and the event say it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,12 +31,10 @@ use crate::{
 
 /// How long one attempt may take.
 const ATTEMPT: Duration = Duration::from_secs(10);
-/// Why a Pod is stopped whose card another had before it.
-pub(crate) const CARD_TAKEN: &str = "CardTaken";
 
 /// Whether a notice with this reason was given by the scheduler.
 pub(crate) fn is_own_word(reason: &str) -> bool {
-    reason == reasons::PREEMPTED || reason == CARD_TAKEN
+    reason == reasons::PREEMPTED || reason == reasons::CARD_TAKEN
 }
 
 /// An eviction to be done.
@@ -53,6 +54,15 @@ pub(crate) struct Evict {
     pub(crate) at: Timestamp,
     /// The notice stands on the Pod already.
     pub(crate) told: bool,
+    /// A controller of ours made the Pod, and reads from the notice why it went.
+    pub(crate) read: bool,
+}
+
+impl Evict {
+    /// Whether the notice has to stand on the Pod before it is stopped.
+    fn is_to_be_told(&self) -> bool {
+        !self.told && (!self.notice.is_zero() || self.read || self.claimant.is_none())
+    }
 }
 
 /// By what right, in one word.
@@ -112,25 +122,29 @@ pub(crate) struct Means {
     pub(crate) client: Client,
     pub(crate) dice: Dice,
     pub(crate) needed: mpsc::Sender<StillNeeded>,
-    /// Requests that may be under way at a time: thousands of Pods may have to go at once, and a server refuses
+    /// Evictions that may be under way at a time: thousands of Pods may have to go at once, and a server refuses
     /// everybody when it is asked too much.
     pub(crate) seats: Arc<Semaphore>,
+    /// The same for notices. They are apart, or the first to go would wait until the last has been told.
+    pub(crate) desks: Arc<Semaphore>,
 }
 
 /// Gives notice, waits, asks once more, evicts.
 pub(crate) async fn evict(means: &Means, evict: &Evict) -> Evicted {
-    if !evict.told
-        && let Some(ended) = tell(means, evict).await
-    {
-        return ended;
+    let mut told = evict.told;
+    if evict.is_to_be_told() {
+        if let Some(ended) = tell(means, evict).await {
+            return ended;
+        }
+        told = true;
     }
     sleep(evict.notice).await;
     let mut failures = 0;
     loop {
-        if !still_needed(means, evict).await {
-            return withdraw(means, evict).await;
-        }
-        match post(means, evict).await {
+        let Some(answer) = stop(means, evict).await else {
+            return if told { withdraw(means, evict).await } else { Evicted::Withdrawn };
+        };
+        match answer {
             Answer::Done => return Evicted::Done,
             Answer::Stopped => return Evicted::Stopped,
             Answer::Refused => return Evicted::Refused,
@@ -144,7 +158,7 @@ pub(crate) async fn evict(means: &Means, evict: &Evict) -> Evicted {
 
 /// Puts the notice on the Pod. Answers how it ended if it could not.
 async fn tell(means: &Means, evict: &Evict) -> Option<Evicted> {
-    let reason = if evict.claimant.is_some() { reasons::PREEMPTED } else { CARD_TAKEN };
+    let reason = if evict.claimant.is_some() { reasons::PREEMPTED } else { reasons::CARD_TAKEN };
     let notice = json!({
         names::ANNOTATION_STOP_AT: evict.at.to_string(),
         names::ANNOTATION_STOP_REASON: reason,
@@ -185,7 +199,14 @@ async fn annotate(means: &Means, evict: &Evict, annotations: &Value) -> Answer {
     let request = Request::patch(path)
         .header(header::CONTENT_TYPE, "application/merge-patch+json")
         .body(Body::from(notice.to_string().into_bytes()));
+    let Ok(_desk) = means.desks.acquire().await else { return Answer::Stopped };
     send(means, request).await
+}
+
+/// Evicts the Pod when its turn has come, which may take long. Nothing if nobody needs its place any more by then.
+async fn stop(means: &Means, evict: &Evict) -> Option<Answer> {
+    let Ok(_seat) = means.seats.acquire().await else { return Some(Answer::Stopped) };
+    if still_needed(means, evict).await { Some(post(means, evict).await) } else { None }
 }
 
 async fn post(means: &Means, evict: &Evict) -> Answer {
@@ -204,7 +225,6 @@ async fn post(means: &Means, evict: &Evict) -> Answer {
 
 async fn send(means: &Means, request: Result<Request<Body>, http::Error>) -> Answer {
     let Ok(request) = request else { return Answer::Refused };
-    let Ok(_seat) = means.seats.acquire().await else { return Answer::Stopped };
     let response = match timeout(ATTEMPT, means.client.send(request)).await {
         Ok(Err(error)) if error.category() == Category::NotLeader => return Answer::Stopped,
         Ok(Ok(response)) => response,
@@ -223,3 +243,6 @@ async fn send(means: &Means, request: Result<Request<Body>, http::Error>) -> Ans
         _ => Answer::Refused,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use std::{convert::Infallible, future::Future, time::Duration};
 
 use futures::StreamExt as _;
 use kube::{Api, Client, runtime::watcher::Event};
+use maar_api::names;
 use maar_controller::{
     Environment,
     backoff::Backoff,
@@ -20,8 +21,10 @@ use super::wire::{self, Lean, Wire};
 
 /// Most changes handed on at a time.
 const BATCH: usize = 256;
-/// How often a kind that is not served is looked for.
+/// How often a kind of others that is not served is looked for.
 const LOOK_AGAIN: Duration = Duration::from_secs(20);
+/// The same for our own: they are missing only until Maar is installed, and Pods of jobs wait for them.
+const LOOK_SOON: Duration = Duration::from_secs(2);
 
 /// Kinds that are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -143,7 +146,7 @@ impl Feeds {
                         }
                         told = true;
                         failures = 0;
-                        sleep(LOOK_AGAIN).await;
+                        sleep(if K::GROUP == names::GROUP { LOOK_SOON } else { LOOK_AGAIN }).await;
                     }
                     Err(error) => {
                         failures += 1;

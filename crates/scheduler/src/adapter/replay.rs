@@ -49,7 +49,7 @@ pub(crate) fn replay(settings: &Settings, objects: &[&str]) -> Result<Core, Repl
     let (cards, kinds) = settings.kinds(&mut resources);
     let mut core = Core::new(settings.core.clone(), kinds, resources);
     World::default_account(settings, &mut core);
-    let mut world = World::new(settings.clone(), cards);
+    let mut world = World::of_recording(settings.clone(), cards);
     let mut changes = Vec::new();
     for (number, text) in objects.iter().enumerate() {
         let change = change(settings, text).map_err(|source| ReplayError::Object { number, source })?;

@@ -1,16 +1,21 @@
-//! What people are told: numbers, and one event per group that waits, never one per Pod and pass.
+//! What people are told: numbers, and one event per group that waits or has to go, never one per Pod and pass.
 
+mod stops;
 mod waiting;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use maar_controller::{
     Context,
     events::{News, Recorder, Severity},
 };
+use tokio::time::Instant;
 
-use self::waiting::{Told, Waiters};
+use self::{
+    stops::Stop,
+    waiting::{Told, Waiters},
+};
 use super::{
     evict::Evict,
     world::{Waiting, World},
@@ -23,6 +28,8 @@ use crate::{
 
 /// Most events in one report.
 const EVENTS: usize = 20;
+/// Who has to go is told this often at most, apart from reports.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// See the module.
 #[derive(Debug)]
@@ -32,18 +39,30 @@ pub(crate) struct Reporter {
     /// What was last said about a Pod that waits, by uid.
     said: BTreeMap<String, String>,
     waiters: Waiters,
+    /// Those who were asked to go since the last time that was told.
+    stops: Vec<Stop>,
+    /// When that was.
+    told: Option<Instant>,
 }
 
 impl Reporter {
     pub(crate) fn new(context: &Context, metrics: SchedulerMetrics) -> Self {
         let waiters = Waiters::new(context.client.clone());
-        Self { recorder: context.recorder.clone(), metrics, said: BTreeMap::new(), waiters }
+        Self {
+            recorder: context.recorder.clone(),
+            metrics,
+            said: BTreeMap::new(),
+            waiters,
+            stops: Vec::new(),
+            told: None,
+        }
     }
 
     pub(crate) fn report(&mut self, core: &mut Core, world: &World, now: Millis) {
         let (refused, held) = (world.waiting(core, true), world.waiting(core, false));
         self.count(core, refused.len(), held.len());
         self.tell(refused.iter().chain(&held));
+        self.tell_of_all_stops();
         if !world.is_complete() {
             return;
         }
@@ -56,19 +75,32 @@ impl Reporter {
         }
     }
 
-    /// Tells a Pod's owner that it has to go, and why.
-    pub(crate) fn evicting(&self, core: &Core, evict: &Evict) {
-        let at = evict.at.strftime("%FT%TZ");
-        let note = match evict.claimant {
-            Some(claimant) => {
-                let claimant = core.ledger().group(claimant).map_or("others", |state| &state.group.name);
-                format!("has to make room for {claimant}; it will be stopped at {at}")
-            }
-            None => format!("holds a card that another Pod was given before it; it will be stopped at {at}"),
-        };
-        let about = pod_reference(&evict.namespace, &evict.name, &evict.uid);
-        let news = News { severity: Severity::Warning, reason: evict.reason, action: "Evicting", note };
-        self.recorder.record_about(about, news);
+    /// Notes that a Pod has to go, and why; told with the others of its pass.
+    pub(crate) fn stops(&mut self, core: &Core, world: &World, evict: &Evict) {
+        let ledger = core.ledger();
+        let owner = ledger.pod(evict.id).and_then(|state| ledger.group(state.pod.group));
+        let owner = owner.and_then(|state| world.reference(&state.group.name));
+        let claimant = evict.claimant.map(|claimant| {
+            ledger.group(claimant).map_or_else(|| "others".to_owned(), |state| state.group.name.clone())
+        });
+        self.stops.push(Stop::of(evict, owner, claimant));
+    }
+
+    /// Tells the owners of all who have to go, or leaves it to the next report if that was done just now: where many go
+    /// one after the other, each would be an event of its own.
+    pub(crate) fn tell_of_stops(&mut self) {
+        let now = Instant::now();
+        if !self.stops.is_empty() && self.told.is_none_or(|at| now - at >= PAUSE) {
+            self.told = Some(now);
+            self.tell_of_all_stops();
+        }
+    }
+
+    /// The same in any case.
+    pub(crate) fn tell_of_all_stops(&mut self) {
+        for (about, news) in stops::events(&std::mem::take(&mut self.stops)) {
+            self.recorder.record_about(about, news);
+        }
     }
 
     /// Tells that a gang stands with some of its Pods placed and others not.

@@ -107,6 +107,7 @@ impl Scheduler {
             dice: context.environment.dice.clone(),
             needed,
             seats: Arc::new(Semaphore::new(settings.binds)),
+            desks: Arc::new(Semaphore::new(settings.binds.div_ceil(2))),
         };
         let mut core = Core::new(settings.core.clone(), kinds, resources);
         World::default_account(&settings, &mut core);
@@ -164,9 +165,7 @@ impl Scheduler {
                 }
                 () = sleep_until(due) => {}
             }
-            while let Some(Ok(ended)) = self.binding.try_join_next() {
-                self.bound(ended);
-            }
+            self.catch_up();
             for change in batches.drain(..).flatten() {
                 self.world.apply(&mut self.core, change);
             }
@@ -182,8 +181,22 @@ impl Scheduler {
         self.end().await;
     }
 
+    /// Takes in all else that has ended and all that is asked: thousands may, and one pass does for all of them.
+    fn catch_up(&mut self) {
+        while let Some(Ok(ended)) = self.binding.try_join_next() {
+            self.bound(ended);
+        }
+        while let Some(Ok(ended)) = self.evicting.try_join_next() {
+            self.evicted(ended);
+        }
+        while let Ok(question) = self.questions.try_recv() {
+            self.answer(question);
+        }
+    }
+
     /// Lets binds under way come to their end, for a while. What becomes of the rest is seen by whoever leads next.
     async fn end(mut self) {
+        self.reporter.tell_of_all_stops();
         self.evicting.abort_all();
         self.settling.abort_all();
         self.slow.abort_all();
@@ -218,6 +231,7 @@ impl Scheduler {
         for action in actions {
             self.act(&action);
         }
+        self.reporter.tell_of_stops();
     }
 
     fn act(&mut self, action: &Action) {

@@ -61,6 +61,8 @@ pub(crate) struct World {
     lists: Lists,
     /// Kinds that have not been listed yet.
     unknown: BTreeSet<Kind>,
+    /// What is told is all there will ever be, so nobody waits for objects that are missing.
+    recorded: bool,
     changed: bool,
 }
 
@@ -83,8 +85,14 @@ impl World {
             disputed: BTreeSet::new(),
             lists: Lists::default(),
             unknown: Kind::ALL.into(),
+            recorded: false,
             changed: false,
         }
+    }
+
+    /// A world that is told once and for all.
+    pub(crate) fn of_recording(settings: Settings, cards: CardNames) -> Self {
+        Self { recorded: true, ..Self::new(settings, cards) }
     }
 
     /// Whether everything has been listed once; nothing is decided before.
@@ -165,6 +173,10 @@ impl World {
                 }
                 self.unknown.remove(&kind);
                 self.changed = true;
+                if matches!(kind, Kind::Volcano | Kind::Upstream) {
+                    // Pods were taken to be alone while nobody served it.
+                    self.look_again(core);
+                }
             }
         }
     }
@@ -255,32 +267,32 @@ impl World {
 
     fn class(&mut self, core: &mut Core, class: wire::StorageClass) {
         self.volumes.classes.insert(class.metadata.name.clone(), class);
-        self.look_at_volumes_again(core);
+        self.look_again(core);
     }
 
     fn class_gone(&mut self, core: &mut Core, name: &str) {
         self.volumes.classes.remove(name);
-        self.look_at_volumes_again(core);
+        self.look_again(core);
     }
 
     fn volume(&mut self, core: &mut Core, volume: wire::Volume) {
         self.volumes.volumes.insert(volume.metadata.name.clone(), volume);
-        self.look_at_volumes_again(core);
+        self.look_again(core);
     }
 
     fn volume_gone(&mut self, core: &mut Core, name: &str) {
         self.volumes.volumes.remove(name);
-        self.look_at_volumes_again(core);
+        self.look_again(core);
     }
 
     fn claim(&mut self, core: &mut Core, claim: wire::Claim) {
         self.volumes.claims.insert(claim.metadata.key(), claim);
-        self.look_at_volumes_again(core);
+        self.look_again(core);
     }
 
     fn claim_gone(&mut self, core: &mut Core, key: &str) {
         self.volumes.claims.remove(key);
-        self.look_at_volumes_again(core);
+        self.look_again(core);
     }
 
     /// Sets a Pod aside: something refused its bind, and the watch will tell why, or time heals it.

@@ -87,3 +87,29 @@ scenario! {
         scheduler.stop().await;
     }
 }
+
+scenario! {
+    // Scenarios share real clusters, and one of the others has made jobs known there.
+    in process only async fn a_gang_that_comes_before_jobs_are_known_starts_whole(context) {
+        let arena = context.arena();
+        let scheduler = start(arena, arena.client(), "only");
+        arena.create(one_of(arena, "first", 0)).await;
+        arena.wait("one without a job to run", "first-0", |pod: &Pod| phase(pod) == "Running").await;
+        for number in 0..3 {
+            arena.create(worker(arena, "gang", number)).await;
+        }
+        let part = async || {
+            let pods = arena.list::<Pod>("gang").await;
+            (bound(&pods) > 0).then(|| format!("{} of {} are bound", bound(&pods), pods.len()))
+        };
+        arena.never("a Pod without its job", 30, &part).await;
+        define(arena).await;
+        arena.create(object::<AIJob>("gang", job(4, 4))).await;
+        arena.never("a part of a gang", 5, &part).await;
+        arena.create(worker(arena, "gang", 3)).await;
+        arena.wait_all("the gang to start whole", "gang", |pods: &[Pod]| {
+            pods.len() == 4 && pods.iter().all(|pod| phase(pod) == "Running")
+        }).await;
+        scheduler.stop().await;
+    }
+}

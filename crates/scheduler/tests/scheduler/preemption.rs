@@ -1,16 +1,18 @@
 //! Work that gives way: told first, stopped later, and only for somebody who then runs.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use maar_api::v1alpha1::AIJob;
-use maar_testkit::build::object;
+use maar_testkit::build::{Build, object};
 use maar_testkit::read::phase;
 use maar_testkit::scenario;
 use maar_testkit::scenario::Arena;
 use tokio::time::Instant;
 
 use super::gangs::{define, job, worker};
-use super::setup::{is_bound, one_of, settings, start_with};
+use super::setup::{give_cards, is_bound, one_of, settings, start_with};
 
 /// Whether a notice stands on a Pod.
 pub(crate) fn told(pod: &Pod) -> bool {
@@ -19,6 +21,12 @@ pub(crate) fn told(pod: &Pod) -> bool {
 
 /// Six jobs that give way fill the nodes, and one that does not comes.
 pub(crate) async fn one_too_many(arena: &Arena) {
+    fill(arena).await;
+    submit(arena, "urgent", false).await;
+}
+
+/// Six jobs that give way fill the nodes.
+async fn fill(arena: &Arena) {
     for number in 0..6 {
         submit(arena, &format!("filler{number}"), true).await;
     }
@@ -27,7 +35,6 @@ pub(crate) async fn one_too_many(arena: &Arena) {
             pods.iter().filter(|pod| phase(pod) == "Running").count() == 6
         })
         .await;
-    submit(arena, "urgent", false).await;
 }
 
 /// A job of one Pod that takes half a node.
@@ -47,13 +54,7 @@ scenario! {
         let mut settings = settings(arena);
         settings.core.grace = 3000;
         let scheduler = start_with(arena, arena.client(), "only", settings);
-        for number in 0..6 {
-            submit(arena, &format!("filler{number}"), true).await;
-        }
-        arena.wait_all("six to run", "", |pods: &[Pod]| {
-            pods.iter().filter(|pod| phase(pod) == "Running").count() == 6
-        }).await;
-        submit(arena, "urgent", false).await;
+        one_too_many(arena).await;
         let told = |pod: &&Pod| pod.annotations().contains_key("maar.io/stop-at");
         arena.wait_all("one to be told", "", |pods: &[Pod]| pods.iter().filter(told).count() == 1).await;
         arena.wait::<AIJob>("why it waits to be told", "urgent", |job| {
@@ -76,13 +77,7 @@ scenario! {
         let mut settings = settings(arena);
         settings.core.grace = 4000;
         let scheduler = start_with(arena, arena.client(), "only", settings);
-        for number in 0..6 {
-            submit(arena, &format!("filler{number}"), true).await;
-        }
-        arena.wait_all("six to run", "", |pods: &[Pod]| {
-            pods.iter().filter(|pod| phase(pod) == "Running").count() == 6
-        }).await;
-        submit(arena, "urgent", false).await;
+        one_too_many(arena).await;
         let told = |pod: &&Pod| pod.annotations().contains_key("maar.io/stop-at");
         arena.wait_all("one to be told", "", |pods: &[Pod]| pods.iter().filter(told).count() == 1).await;
         let claimant = one_of(arena, "urgent", 0).build().name_any();
@@ -143,5 +138,77 @@ scenario! {
         let pods = arena.list::<Pod>("").await;
         assert!(pods.iter().all(|pod| phase(pod) == "Running"), "nobody was stopped");
         second.stop().await;
+    }
+}
+
+/// A Pod without a job, with one card, that goes as soon as it is asked to.
+fn single(arena: &Arena, app: &str, number: usize) -> Build<Pod> {
+    one_of(arena, app, number)
+        .request("nvidia.com/gpu", "1")
+        .pod_set("/spec/terminationGracePeriodSeconds", 0)
+}
+
+scenario! {
+    in process only async fn a_reclaimed_card_costs_an_eviction_and_a_bind(context) {
+        let arena = context.arena();
+        give_cards(arena, 4).await;
+        let mut settings = settings(arena);
+        settings.core.grace = 0;
+        let filling = start_with(arena, arena.client(), "first", settings.clone());
+        for number in 0..12 {
+            let holder = single(arena, "holder", number);
+            arena.create(holder.set("/metadata/labels/maar.io~1service-level", "best-effort")).await;
+        }
+        let running = |app: &'static str| async move {
+            arena.wait_all("all twelve to run", app, |pods: &[Pod]| {
+                pods.iter().filter(|pod| phase(pod) == "Running").count() == 12
+            }).await;
+        };
+        running("holder").await;
+        filling.stop().await;
+        for number in 0..12 {
+            arena.create(single(arena, "claimant", number)).await;
+        }
+        let faults = arena.embedded().expect("in process").faults();
+        let scheduler = start_with(arena, faults.wrap("scheduler", arena.client()), "second", settings);
+        running("claimant").await;
+        scheduler.stop().await;
+        let entries = faults.log().entries();
+        let writes = entries.iter().map(|entry| &entry.subject).filter(|subject| {
+            &*subject.component == "scheduler" && subject.is_write() && !subject.resource.starts_with("leases")
+        });
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for subject in writes {
+            *counts.entry(format!("{} {}", subject.resource, subject.subresource)).or_default() += 1;
+        }
+        let count = |what: &str| counts.get(what).copied().unwrap_or_default();
+        assert_eq!((count("pods eviction"), count("pods binding")), (12, 12), "{counts:?}");
+        assert!(counts.values().sum::<usize>() <= 2 * 12 + 2, "{counts:?}");
+    }
+}
+
+scenario! {
+    in process only async fn a_job_that_gives_way_at_once_still_reads_why(context) {
+        let arena = context.arena();
+        define(arena).await;
+        let mut settings = settings(arena);
+        settings.core.grace = 0;
+        let scheduler = start_with(arena, arena.client(), "only", settings);
+        fill(arena).await;
+        for number in 0..6 {
+            // So that there is something left to be read when it has gone.
+            let kept = serde_json::json!({"metadata": {"finalizers": ["example.com/kept"]}});
+            arena.patch::<Pod>(&format!("filler{number}-0"), kept).await;
+        }
+        submit(arena, "urgent", false).await;
+        arena.wait_all("the urgent one to run", "urgent", |pods: &[Pod]| {
+            pods.len() == 1 && pods.iter().all(|pod| phase(pod) == "Running")
+        }).await;
+        let pods = arena.list::<Pod>("").await;
+        let gone: Vec<&Pod> = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_some()).collect();
+        assert_eq!(gone.len(), 1, "one went and one came");
+        let why = gone[0].annotations().get("maar.io/stop-reason");
+        assert_eq!(why.map(String::as_str), Some("Preempted"), "its controller would take it for lost");
+        scheduler.stop().await;
     }
 }

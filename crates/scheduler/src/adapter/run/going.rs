@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use maar_api::{names, v1alpha1::reasons};
 
 use super::Scheduler;
 use crate::{
@@ -41,13 +42,16 @@ impl Scheduler {
             at,
             notice: at.duration_since(now).try_into().unwrap_or_default(),
             told: told.is_some(),
+            read: [names::LABEL_JOB, names::LABEL_WORKSPACE]
+                .iter()
+                .any(|made| state.pod.labels.contains_key(*made)),
         };
         self.start_eviction(evict);
     }
 
     fn start_eviction(&mut self, evict: Evict) {
         if !evict.told {
-            self.reporter.evicting(&self.core, &evict);
+            self.reporter.stops(&self.core, &self.world, &evict);
         }
         self.asked.insert(evict.id);
         let means = self.means.clone();
@@ -86,10 +90,11 @@ impl Scheduler {
                 name: pod.name.clone(),
                 uid: pod.uid.clone(),
                 claimant: None,
-                reason: evict::CARD_TAKEN,
+                reason: reasons::CARD_TAKEN,
                 at: now,
                 notice: Duration::ZERO,
                 told: true,
+                read: false,
             };
             self.asked.insert(id);
             let means = self.means.clone();
@@ -126,12 +131,14 @@ impl Scheduler {
                 name,
                 uid,
                 claimant: None,
-                reason: evict::CARD_TAKEN,
+                reason: reasons::CARD_TAKEN,
                 at: now,
                 notice: Duration::ZERO,
                 told: false,
+                read: false,
             });
         }
+        self.reporter.tell_of_stops();
     }
 
     pub(super) fn evicted(&mut self, (pod, evicted): (PodId, Evicted)) {
@@ -139,8 +146,9 @@ impl Scheduler {
         if matches!(evicted, Evicted::Refused | Evicted::Withdrawn) {
             self.asked.remove(&pod);
             self.core.evict_failed(pod);
+            // The claimant looks for another place. One whose victim goes is bound when that is seen to have gone.
+            self.more = true;
         }
-        self.more = true;
     }
 
     /// Whether a victim still has to go: its claimant waits, and it has not gone by itself.

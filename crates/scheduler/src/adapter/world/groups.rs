@@ -120,10 +120,12 @@ impl World {
         })
     }
 
-    /// Whether the cluster knows the kind of object that a Pod names as its group.
+    /// Whether the cluster knows the kind of object that a Pod names as its group. Nobody but a job's controller marks
+    /// Pods as a job's, so there the kind is on its way if it is not known yet.
     pub(super) fn is_served(&self, membership: &Membership) -> bool {
         let kind = match membership {
             Membership::Alone => return true,
+            Membership::Job(_) if !self.recorded => return true,
             Membership::Job(_) => Kind::Jobs,
             Membership::Volcano(_) => Kind::Volcano,
             Membership::Upstream(_) => Kind::Upstream,

@@ -30,7 +30,8 @@ pub(super) struct Known {
     pub(super) refused: bool,
     /// It says itself which cards it has.
     pub(super) given: bool,
-    /// A Pod that waits and has volume claims, to be looked at again when those change.
+    /// A Pod that waits and has volume claims, or names a group of a kind that nobody serves: to be looked at again when
+    /// that changes.
     waiting: Option<Box<wire::Pod>>,
     /// Namespace and name of a Pod that is not in the ledger.
     name: Option<Box<(String, String)>>,
@@ -104,7 +105,7 @@ impl World {
         } else {
             Ok(translate::Wanted::default())
         };
-        let keep = waits && !pod.spec.volumes.is_empty();
+        let keep = waits && (!pod.spec.volumes.is_empty() || !self.is_served(&membership(&pod)));
         let waiting = keep.then(|| Box::new(pod.clone()));
         let mut known = Known { version: pod.metadata.version(), waiting, ..Known::none() };
         let shape = wanted.and_then(|wanted| {
@@ -277,8 +278,9 @@ impl World {
         self.changed = true;
     }
 
-    /// Claims, volumes or classes have changed: Pods that wait for some are looked at again.
-    pub(super) fn look_at_volumes_again(&mut self, core: &mut Core) {
+    /// Claims, volumes or classes have changed, or a kind of group is served by now: Pods that wait for such are looked at
+    /// again.
+    pub(super) fn look_again(&mut self, core: &mut Core) {
         let waiting: Vec<(Arc<str>, wire::Pod)> = self
             .pods
             .iter()

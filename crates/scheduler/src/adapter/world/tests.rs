@@ -13,16 +13,22 @@ struct Told {
 
 impl Told {
     fn new() -> Self {
+        let mut told = Self::without_groups();
+        told.apply(Change::Job(Event::Init));
+        told.apply(Change::Job(Event::InitDone));
+        told
+    }
+
+    /// The same on a cluster that does not know jobs either.
+    fn without_groups() -> Self {
         let settings = Settings::default();
         let mut resources = Resources::default();
         let (cards, kinds) = settings.kinds(&mut resources);
         let mut told =
             Self { world: World::new(settings, cards), core: Core::new(Config::default(), kinds, resources) };
-        for kind in [Kind::Volcano, Kind::Upstream] {
+        for kind in [Kind::Volcano, Kind::Upstream, Kind::Jobs] {
             told.apply(Change::Absent(kind));
         }
-        told.apply(Change::Job(Event::Init));
-        told.apply(Change::Job(Event::InitDone));
         told
     }
 
@@ -157,12 +163,39 @@ fn a_pod_waits_for_the_job_it_names() {
 }
 
 #[test]
-fn without_the_definition_of_jobs_a_label_is_a_label() {
+fn a_pod_of_a_job_waits_until_the_cluster_knows_jobs() {
+    let mut told = Told::without_groups();
+    let mut one = pod("p", 5);
+    one["metadata"]["labels"] = json!({"maar.io/job": "j"});
+    told.pod(one);
+    assert!(told.core.ledger().find_group("n/pod:p").is_none(), "it is not alone");
+    let group = told.core.ledger().find_group("n/j").unwrap();
+    assert!(told.core.ledger().group(group).unwrap().group.suspended, "how many start together is not known");
+    let job = json!({"metadata": {"name": "j", "namespace": "n", "uid": "j"}, "spec": {"tasks": [{"name": "w", "replicas": 1}]}});
+    told.apply(Change::Job(Event::Init));
+    told.apply(Change::Job(Event::InitApply(lean(job))));
+    told.apply(Change::Job(Event::InitDone));
+    assert!(!told.core.ledger().group(group).unwrap().group.suspended);
+}
+
+#[test]
+fn a_group_of_a_kind_that_nobody_serves_is_none_until_somebody_does() {
     let mut told = Told::new();
     let mut one = pod("p", 5);
     one["metadata"]["annotations"] = json!({"scheduling.k8s.io/group-name": "g"});
     told.pod(one);
     assert!(told.core.ledger().find_group("n/pod:p").is_some());
+    let group = json!({"metadata": {"name": "g", "namespace": "n", "uid": "g"}, "spec": {"minMember": 2}});
+    told.apply(Change::Volcano(Event::Init));
+    told.apply(Change::Volcano(Event::InitApply(lean(group))));
+    told.apply(Change::Volcano(Event::InitDone));
+    assert!(
+        told.core.ledger().find_group("n/pod:p").is_none(),
+        "the Pod has not been seen again, but is in the group"
+    );
+    let id = told.core.ledger().find_group("n/volcano:g").unwrap();
+    let state = told.core.ledger().group(id).unwrap();
+    assert_eq!((state.group.minimum, state.pending.len()), (2, 1));
 }
 
 #[test]

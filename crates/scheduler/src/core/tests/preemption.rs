@@ -175,6 +175,54 @@ fn accounts_below_their_part_reclaim_from_those_above() {
     assert_eq!(world.pass(), [], "and then there is peace");
 }
 
+/// Twenty cards, all taken: two departments that deserve eight each, with two teams of four, and a third that deserves
+/// four. So many cards are used by `l2`, by `other` and, youngest of all, by `r1`.
+fn departments(l2: u32, other: u32, r1: u32) -> World {
+    let mut world = world().nodes(5, 4);
+    for (name, parent, deserved) in [
+        ("left", None, 8),
+        ("right", None, 8),
+        ("other", None, 4),
+        ("l1", Some("left"), 4),
+        ("l2", Some("left"), 4),
+        ("r1", Some("right"), 4),
+        ("r2", Some("right"), 4),
+    ] {
+        world.account(name, parent, deserved);
+    }
+    for (account, count) in [("l2", l2), ("other", other), ("r1", r1)] {
+        for number in 0..count {
+            world.now += 1;
+            world.submit(&job(&format!("{account}-{number}"), account, 1, 1));
+            world.pass();
+        }
+    }
+    assert_eq!(world.used_by_all(), 20);
+    world
+}
+
+#[test]
+fn a_team_below_its_part_takes_nothing_from_others_if_its_department_is_not() {
+    // The right has four more than its part, but the left has all of its own.
+    let mut world = departments(8, 0, 12);
+    world.submit(&job("claimant", "l1", 1, 1));
+    let actions = world.pass();
+    assert_eq!(evicted(&world, &actions), named(&[("l2-7", Reason::Reclaimed)]), "of its own department");
+}
+
+#[test]
+fn a_team_above_its_part_gives_nothing_to_others_if_its_department_is_not() {
+    // The left has one less than its part; the right has no more than its own, though one of its teams does.
+    let mut world = departments(7, 5, 8);
+    world.submit(&job("claimant", "l1", 1, 1));
+    let actions = world.pass();
+    assert_eq!(
+        evicted(&world, &actions),
+        named(&[("other-4", Reason::Reclaimed)]),
+        "the youngest who has to give"
+    );
+}
+
 #[test]
 fn an_account_far_above_its_part_gives_only_what_is_above() {
     let mut world = world().nodes(20, 8);
