@@ -2,11 +2,12 @@
 # The commands a person types. Each takes --name NAME (default: default).
 
 command_up() {
-  local option node=no
+  local option node=no pod_groups=no
   parse_names "$@"
   for option in "${OPTIONS[@]}"; do
     case $option in
       --node) node=yes ;;
+      --pod-groups) pod_groups=yes ;;
       *) fail "up: unknown option $option" ;;
     esac
   done
@@ -19,10 +20,11 @@ command_up() {
   lock_instance
   if is_complete; then
     [[ $node == no || -d $STATE/node ]] || fail "'$NAME' is already running, without a node; end it first: dev/real down --name $NAME"
+    [[ $pod_groups == no || -e $STATE/pod-groups ]] || fail "'$NAME' is already running, without PodGroups; end it first: dev/real down --name $NAME"
     say "'$NAME' is already running"
   else
     clear_leftovers
-    bring_up "$node"
+    bring_up "$node" "$pod_groups"
   fi
   unlock_instance
   printf '%s\n' "$STATE/kubeconfig"
@@ -40,12 +42,15 @@ clear_leftovers() {
   stop_instance
 }
 
-# bring_up NODE: whole or not at all.
+# bring_up NODE POD_GROUPS: whole or not at all.
 bring_up() {
   local started=$SECONDS
   umask 077
   mkdir -p "$STATE"
   UNFINISHED=yes
+  if [[ $2 == yes ]]; then
+    touch "$STATE/pod-groups"
+  fi
   start_control_plane
   if [[ $1 == yes ]]; then
     start_node

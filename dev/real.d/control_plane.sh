@@ -8,6 +8,20 @@ readonly READY_SECONDS=${MAAR_REAL_READY_SECONDS:-120}
 
 kubectl() { "$BINARIES/kubectl" --kubeconfig "$STATE/kubeconfig" "$@"; }
 
+# What upstream's PodGroups need: an API that is off and two features that are alpha in this version. All components
+# have to agree on features.
+readonly POD_GROUP_API=scheduling.k8s.io/v1alpha2=true
+readonly POD_GROUP_FEATURES=GenericWorkload=true,GangScheduling=true
+
+# feature_flags: of every component of the selected instance.
+feature_flags() {
+  if [[ -e $STATE/pod-groups ]]; then printf '%s\n' "--feature-gates=$POD_GROUP_FEATURES"; fi
+}
+
+api_flags() {
+  if [[ -e $STATE/pod-groups ]]; then printf '%s\n' "--runtime-config=$POD_GROUP_API"; fi
+}
+
 start_control_plane() {
   local etcd token
   provide etcd etcd-server
@@ -47,8 +61,9 @@ start_etcd() {
 # No --kubelet-certificate-authority: simulated kubelets that join this server
 # bring certificates of their own making.
 start_apiserver() {
-  local pki="$STATE/pki"
-  start_daemon kube-apiserver "$BINARIES/kube-apiserver" \
+  local pki="$STATE/pki" chosen
+  mapfile -t chosen < <(feature_flags && api_flags)
+  start_daemon kube-apiserver "$BINARIES/kube-apiserver" "${chosen[@]}" \
     --bind-address=127.0.0.1 --advertise-address=127.0.0.1 --secure-port="$(port_of kube-apiserver)" \
     --etcd-servers="https://127.0.0.1:$(port_of etcd)" --etcd-cafile="$pki/etcd-ca.crt" \
     --etcd-certfile="$pki/etcd-client.crt" --etcd-keyfile="$pki/etcd-client.key" \
@@ -68,8 +83,9 @@ start_apiserver() {
 
 # Client limits are far above the defaults: tests wait for these controllers.
 start_controller_manager() {
-  local pki="$STATE/pki" kubeconfig="$STATE/pki/controller-manager.kubeconfig"
-  start_daemon kube-controller-manager "$BINARIES/kube-controller-manager" \
+  local pki="$STATE/pki" kubeconfig="$STATE/pki/controller-manager.kubeconfig" chosen
+  mapfile -t chosen < <(feature_flags)
+  start_daemon kube-controller-manager "$BINARIES/kube-controller-manager" "${chosen[@]}" \
     --bind-address=127.0.0.1 --secure-port="$(port_of kube-controller-manager)" \
     --tls-cert-file="$pki/controller-manager.crt" --tls-private-key-file="$pki/controller-manager.key" \
     --kubeconfig="$kubeconfig" --authentication-kubeconfig="$kubeconfig" --authorization-kubeconfig="$kubeconfig" \
@@ -80,14 +96,15 @@ start_controller_manager() {
 }
 
 start_scheduler() {
-  local kubeconfig="$STATE/pki/scheduler.kubeconfig"
+  local kubeconfig="$STATE/pki/scheduler.kubeconfig" chosen
+  mapfile -t chosen < <(feature_flags)
   cat >"$STATE/scheduler.yaml" <<YAML
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection: {leaderElect: false}
 clientConnection: {kubeconfig: "$kubeconfig", qps: 500, burst: 1000}
 YAML
-  start_daemon kube-scheduler "$BINARIES/kube-scheduler" --config="$STATE/scheduler.yaml" \
+  start_daemon kube-scheduler "$BINARIES/kube-scheduler" "${chosen[@]}" --config="$STATE/scheduler.yaml" \
     --bind-address=127.0.0.1 --secure-port="$(port_of kube-scheduler)" \
     --tls-cert-file="$STATE/pki/scheduler.crt" --tls-private-key-file="$STATE/pki/scheduler.key" \
     --authentication-kubeconfig="$kubeconfig" --authorization-kubeconfig="$kubeconfig"

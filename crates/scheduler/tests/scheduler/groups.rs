@@ -98,11 +98,17 @@ scenario! {
 }
 
 scenario! {
-    // No server has them on by default, and a definition of one's own stands in only where it may.
-    in process only async fn an_upstream_pod_group_starts_whole(context) {
+    // Also against a real server, which has them on when it was started with `dev/real up --pod-groups`.
+    async fn an_upstream_pod_group_starts_whole(context) {
         let arena = context.arena();
         let (group, version) = ("scheduling.k8s.io", "v1alpha2");
-        define(arena, group, version).await;
+        if context.on() == On::Real {
+            let served = arena.client().list_api_group_resources(&format!("{group}/{version}")).await;
+            served.expect("PodGroups are served: dev/real up --pod-groups");
+        } else {
+            // A definition of one's own stands in only where it may.
+            define(arena, group, version).await;
+        }
         let member = |number| {
             one_of(arena, "four", number).request("cpu", "1")
                 .pod_set("/spec/schedulingGroup", json!({"podGroupName": "four"}))

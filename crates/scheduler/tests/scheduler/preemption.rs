@@ -37,6 +37,29 @@ async fn fill(arena: &Arena) {
         .await;
 }
 
+/// Waits until one of them has notice, and returns it.
+async fn one_is_told(arena: &Arena) -> Pod {
+    let one = |pods: &[Pod]| pods.iter().filter(|pod| told(pod)).count() == 1;
+    let pods = arena.wait_all("one to be told", "", one).await;
+    pods.into_iter().find(told).expect("one was told")
+}
+
+async fn the_claimant_goes(arena: &Arena) {
+    let claimant = one_of(arena, "urgent", 0).build().name_any();
+    arena.delete::<Pod>(&claimant, &kube::api::DeleteParams::default()).await;
+}
+
+async fn the_claimant_runs(arena: &Arena) {
+    let runs = |pods: &[Pod]| pods.len() == 1 && pods.iter().all(|pod| phase(pod) == "Running");
+    arena.wait_all("the urgent one to run", "urgent", runs).await;
+}
+
+async fn all_are_spared(arena: &Arena) {
+    let spared = |pods: &[Pod]| pods.len() == 6 && !pods.iter().any(told);
+    let pods = arena.wait_all("the notice to be taken back", "", spared).await;
+    assert!(pods.iter().all(|pod| phase(pod) == "Running"), "nobody was stopped");
+}
+
 /// A job of one Pod that takes half a node.
 async fn submit(arena: &Arena, name: &str, best_effort: bool) {
     let mut spec = job(1, 1);
@@ -55,15 +78,12 @@ scenario! {
         settings.core.grace = 3000;
         let scheduler = start_with(arena, arena.client(), "only", settings);
         one_too_many(arena).await;
-        let told = |pod: &&Pod| pod.annotations().contains_key("maar.io/stop-at");
-        arena.wait_all("one to be told", "", |pods: &[Pod]| pods.iter().filter(told).count() == 1).await;
+        one_is_told(arena).await;
         arena.wait::<AIJob>("why it waits to be told", "urgent", |job| {
             let status = job.status.as_ref();
             status.and_then(|status| status.queue.as_ref()?.reason.as_deref()) == Some("MakingRoom")
         }).await;
-        arena.wait_all("the urgent one to run", "urgent", |pods: &[Pod]| {
-            pods.iter().all(|pod| phase(pod) == "Running") && pods.len() == 1
-        }).await;
+        the_claimant_runs(arena).await;
         let left = arena.list::<Pod>("").await;
         assert_eq!(left.iter().filter(|pod| is_bound(pod)).count(), 6, "one went and one came");
         scheduler.stop().await;
@@ -78,15 +98,9 @@ scenario! {
         settings.core.grace = 4000;
         let scheduler = start_with(arena, arena.client(), "only", settings);
         one_too_many(arena).await;
-        let told = |pod: &&Pod| pod.annotations().contains_key("maar.io/stop-at");
-        arena.wait_all("one to be told", "", |pods: &[Pod]| pods.iter().filter(told).count() == 1).await;
-        let claimant = one_of(arena, "urgent", 0).build().name_any();
-        arena.delete::<Pod>(&claimant, &kube::api::DeleteParams::default()).await;
-        arena.wait_all("the notice to be taken back", "", |pods: &[Pod]| {
-            pods.len() == 6 && pods.iter().filter(told).count() == 0
-        }).await;
-        let pods = arena.list::<Pod>("").await;
-        assert!(pods.iter().all(|pod| phase(pod) == "Running"), "nobody was stopped");
+        one_is_told(arena).await;
+        the_claimant_goes(arena).await;
+        all_are_spared(arena).await;
         scheduler.stop().await;
     }
 }
@@ -99,8 +113,7 @@ scenario! {
         settings.core.grace = 20_000;
         let first = start_with(arena, arena.client(), "first", settings.clone());
         one_too_many(arena).await;
-        let pods = arena.wait_all("one to be told", "", |pods: &[Pod]| pods.iter().filter(|pod| told(pod)).count() == 1).await;
-        let victim = pods.iter().find(|pod| told(pod)).expect("one was told");
+        let victim = one_is_told(arena).await;
         let seen = Instant::now();
         first.kill();
         let second = start_with(arena, arena.client(), "second", settings);
@@ -110,9 +123,7 @@ scenario! {
         // The second leads three seconds later. It goes by what the victim was told.
         let late = seen.elapsed().as_secs_f64();
         assert!((19.0..21.5).contains(&late), "it was told 20 seconds, and got {late}");
-        arena.wait_all("the urgent one to run", "urgent", |pods: &[Pod]| {
-            pods.len() == 1 && pods.iter().all(|pod| phase(pod) == "Running")
-        }).await;
+        the_claimant_runs(arena).await;
         let left = arena.list::<Pod>("").await;
         assert_eq!((left.len(), left.iter().filter(|pod| told(pod)).count()), (6, 0), "one went and one came");
         second.stop().await;
@@ -127,16 +138,11 @@ scenario! {
         settings.core.grace = 8000;
         let first = start_with(arena, arena.client(), "first", settings.clone());
         one_too_many(arena).await;
-        arena.wait_all("one to be told", "", |pods: &[Pod]| pods.iter().filter(|pod| told(pod)).count() == 1).await;
+        one_is_told(arena).await;
         first.kill();
-        let claimant = one_of(arena, "urgent", 0).build().name_any();
-        arena.delete::<Pod>(&claimant, &kube::api::DeleteParams::default()).await;
+        the_claimant_goes(arena).await;
         let second = start_with(arena, arena.client(), "second", settings);
-        arena.wait_all("the notice to be taken back", "", |pods: &[Pod]| {
-            pods.len() == 6 && !pods.iter().any(told)
-        }).await;
-        let pods = arena.list::<Pod>("").await;
-        assert!(pods.iter().all(|pod| phase(pod) == "Running"), "nobody was stopped");
+        all_are_spared(arena).await;
         second.stop().await;
     }
 }
