@@ -5,9 +5,11 @@
 #![warn(missing_docs)]
 
 pub mod names;
+pub mod payer;
 pub mod quantity;
 pub mod resources;
 pub mod v1alpha1;
 
+pub use payer::Payers;
 pub use quantity::Quantity;
 pub use resources::ResourceList;

@@ -219,13 +219,16 @@ impl World {
         }
     }
 
-    fn namespace(&mut self, _: &mut Core, namespace: wire::Namespace) {
+    fn namespace(&mut self, core: &mut Core, namespace: wire::Namespace) {
         let meta = namespace.metadata;
-        let account = meta.annotations.get(maar_api::names::LABEL_ACCOUNT).filter(|name| !name.is_empty());
-        match account {
-            Some(account) => self.accounts.insert(meta.name.clone(), account.to_owned()),
+        let account = meta.annotations.get(maar_api::names::LABEL_ACCOUNT).map(str::to_owned);
+        let before = match account.clone() {
+            Some(account) => self.accounts.insert(meta.name.clone(), account),
             None => self.accounts.remove(&meta.name),
         };
+        if before != account {
+            self.charge_anew(core, &meta.name);
+        }
         self.namespaces.insert(meta.name, meta.labels);
     }
 

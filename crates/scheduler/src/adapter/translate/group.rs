@@ -1,6 +1,6 @@
 //! Groups: from AIJobs, from others' PodGroups, and of single Pods.
 
-use maar_api::{names, v1alpha1};
+use maar_api::{Payers, names, v1alpha1};
 
 use crate::{
     adapter::wire::{self, Meta},
@@ -198,11 +198,19 @@ impl Asked {
     }
 
     /// The group, with what its Pods and its namespace say where the object says nothing.
-    pub(crate) fn group(&self, name: &str, pods: &Owner, default_account: &str) -> Group {
+    pub(crate) fn group(
+        &self,
+        name: &str,
+        pods: &Owner,
+        namespace: Option<&str>,
+        default_account: &str,
+    ) -> Group {
+        let (group, pod) = (self.owner.account.as_deref(), pods.account.as_deref());
+        let account = Payers { group, pod, namespace }.account(default_account).to_owned();
         let owner = self.owner.clone().or(pods);
         Group {
             name: name.to_owned(),
-            account: owner.account.unwrap_or_else(|| default_account.to_owned()),
+            account,
             user: owner.user.unwrap_or_default(),
             level: owner.level.unwrap_or_default(),
             priority: owner.priority.unwrap_or(0),
@@ -233,7 +241,7 @@ mod tests {
             "tasks": [{"name": "master", "replicas": 1, "template": {"spec": {}}}, {"name": "worker", "replicas": 8, "min": 4}],
         }});
         let asked = Asked::by_job(&serde_json::from_value(job).unwrap());
-        let group = asked.group("n/j", &Owner::default(), "default");
+        let group = asked.group("n/j", &Owner::default(), None, "default");
         assert_eq!(group.minimum, 5);
         assert_eq!(group.task_minimums.len(), 2);
         assert_eq!((group.account.as_str(), group.level), ("vision", ServiceLevel::BestEffort));
@@ -263,7 +271,7 @@ mod tests {
             "minTaskMember": {"ps": 1}}});
         let asked = Asked::by_volcano(&serde_json::from_value(volcano).unwrap());
         let pods = Owner { user: Some("ada".into()), account: Some("other".into()), ..Owner::default() };
-        let group = asked.group("n/volcano:g", &pods, "default");
+        let group = asked.group("n/volcano:g", &pods, Some("space"), "default");
         assert_eq!((group.account.as_str(), group.user.as_str(), group.minimum), ("q", "ada", 3));
         let upstream = json!({"metadata": {"name": "g", "namespace": "n"}, "spec": {
             "schedulingPolicy": {"gang": {"minCount": 4}}, "schedulingConstraints": {"topology": [{"key": "rack"}]}}});

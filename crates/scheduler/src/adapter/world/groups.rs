@@ -46,10 +46,7 @@ impl World {
         new: bool,
     ) -> GroupId {
         let name = membership.group(&pod.metadata);
-        let mut owner = Owner::of(&pod.metadata, pod.spec.priority);
-        if owner.account.is_none() {
-            owner.account = self.accounts.get(&pod.metadata.namespace).cloned();
-        }
+        let owner = Owner::of(&pod.metadata, pod.spec.priority);
         let entry = self.groups.entries.entry(name.clone()).or_default();
         entry.members += u32::from(new);
         if *membership == Membership::Alone {
@@ -77,17 +74,24 @@ impl World {
 
     fn build(&self, name: &str) -> crate::model::Group {
         let default = &self.settings.default_account;
+        let space = name.split_once('/').and_then(|(namespace, _)| self.accounts.get(namespace));
+        let space = space.map(String::as_str);
         let Some(entry) = self.groups.entries.get(name) else {
-            return Asked::default().group(name, &Owner::default(), default);
+            return Asked::default().group(name, &Owner::default(), space, default);
         };
-        match &entry.asked {
-            Some(asked) => asked.group(name, &entry.pods, default),
-            // Nobody knows yet how many have to start together, so nobody starts.
-            None => Asked { suspended: true, minimum: u32::MAX, ..Asked::default() }.group(
-                name,
-                &entry.pods,
-                default,
-            ),
+        // Nobody knows yet how many have to start together, so nobody starts.
+        let unknown = || Asked { suspended: true, minimum: u32::MAX, ..Asked::default() };
+        entry.asked.clone().unwrap_or_else(unknown).group(name, &entry.pods, space, default)
+    }
+
+    /// The namespace has another account now: its groups may have one too.
+    pub(super) fn charge_anew(&mut self, core: &mut Core, namespace: &str) {
+        let is_here = |name: &&String| name.split_once('/').is_some_and(|(here, _)| here == namespace);
+        let mut names: Vec<String> = self.groups.entries.keys().filter(is_here).cloned().collect();
+        names.sort_unstable();
+        for name in names {
+            let group = self.build(&name);
+            core.upsert_group(group);
         }
     }
 

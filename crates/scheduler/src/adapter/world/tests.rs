@@ -208,11 +208,15 @@ fn the_account_is_the_labels_else_the_namespaces_else_the_default() {
     let mut labelled = pod("labelled", 1);
     labelled["metadata"]["labels"] = json!({"maar.io/account": "own"});
     told.pod(labelled);
-    let account = |name: &str| {
-        let id = told.core.ledger().find_group(&format!("n/pod:{name}")).unwrap();
-        told.core.ledger().group(id).unwrap().group.account.clone()
+    let accounts = |told: &Told| {
+        ["before", "after", "labelled"].map(|name| {
+            let id = told.core.ledger().find_group(&format!("n/pod:{name}")).unwrap();
+            told.core.ledger().group(id).unwrap().group.account.clone()
+        })
     };
-    assert_eq!([account("before"), account("after"), account("labelled")], ["default", "lab", "own"]);
+    assert_eq!(accounts(&told), ["lab", "lab", "own"], "in whichever order they were seen");
+    told.apply(Change::Namespace(Event::Apply(lean(json!({"metadata": {"name": "n"}})))));
+    assert_eq!(accounts(&told), ["default", "default", "own"]);
 }
 
 #[test]
