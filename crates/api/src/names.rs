@@ -79,6 +79,8 @@ pub const LENT_BY: &str = "kubeocean";
 
 /// Pod annotation by which Volcano names the PodGroup of a Pod.
 pub const ANNOTATION_VOLCANO_GROUP: &str = "scheduling.k8s.io/group-name";
+/// Pod label by which Volcano names the Job of a Pod.
+pub const LABEL_VOLCANO_JOB: &str = "volcano.sh/job-name";
 /// Annotation by which Volcano names the queue of a Pod or a group.
 pub const ANNOTATION_VOLCANO_QUEUE: &str = "scheduling.volcano.sh/queue-name";
 

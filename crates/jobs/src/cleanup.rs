@@ -14,9 +14,9 @@ mod prometheus;
 mod reconcile;
 mod words;
 
-pub use card_use::{CardUse, Readings, UseError, Uses};
+pub use card_use::{CardUse, Readings, UseError, Uses, uses_of};
 pub(crate) use finding::is_fresh;
-pub use finding::{Everything, Finding, Kind, findings, windows};
+pub use finding::{Everything, Finding, Kind, findings};
 pub use nodes::NodeCards;
 pub use prometheus::{Prometheus, PrometheusError};
 pub(crate) use reconcile::Cleanup;

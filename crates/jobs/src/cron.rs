@@ -4,11 +4,8 @@ use croner::{
     Cron,
     parser::{CronParser, Seconds, Year},
 };
-use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use jiff::{Timestamp, tz::TimeZone};
 use maar_api::v1alpha1::ScheduleSpec;
-
-/// How many missed times are walked through one by one.
-const WALK: usize = 1000;
 
 /// A schedule that was read.
 #[derive(Debug)]
@@ -35,18 +32,21 @@ impl Schedule {
         self.cron.find_next_occurrence(&after, false).ok().map(|next| next.timestamp())
     }
 
-    /// The latest time after `since` and not after `now`.
+    /// The latest time after `since` and not after `now`, found by halving, however many there were.
     pub(crate) fn latest(&self, since: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        let first_after =
+            |second: i64| self.next(Timestamp::from_second(second).ok()?).filter(|time| *time <= now);
+        // Times are whole minutes, so whole seconds tell them apart.
+        let (mut early, mut late) = (since.as_second(), now.as_second());
         let mut latest = self.next(since).filter(|time| *time <= now)?;
-        for _ in 0..WALK {
-            match self.next(latest).filter(|time| *time <= now) {
-                Some(next) => latest = next,
-                None => return Some(latest),
+        while late - early > 1 {
+            let middle = early + (late - early) / 2;
+            match first_after(middle) {
+                Some(time) => (early, latest) = (middle, latest.max(time)),
+                None => late = middle,
             }
         }
-        // Very many were missed, so times are close together: leap to the last hour of them.
-        let close = now.saturating_sub(SignedDuration::from_hours(1)).unwrap_or(now);
-        if close > latest { self.latest(close, now).or(Some(latest)) } else { Some(latest) }
+        Some(latest)
     }
 }
 
@@ -85,6 +85,27 @@ mod tests {
         assert_eq!(often.latest(now, now), None);
         let minutely = schedule("* * * * *", "UTC").unwrap();
         assert_eq!(minutely.latest(since, at("2027-01-10T12:35:20Z")), Some(at("2027-01-10T12:35:00Z")));
+    }
+
+    #[test]
+    fn the_latest_counts_also_where_times_are_dense_for_an_hour_and_then_none() {
+        // A thousand of these are seventeen nights.
+        let nightly = schedule("* 0 * * *", "UTC").unwrap();
+        let (since, now) = (at("2026-01-10T12:00:00Z"), at("2026-03-10T15:00:00Z"));
+        assert_eq!(nightly.latest(since, now), Some(at("2026-03-10T00:59:00Z")));
+        let daily = schedule("0 3 * * *", "Europe/Berlin").unwrap();
+        assert_eq!(daily.latest(at("2020-01-01T00:00:00Z"), now), Some(at("2026-03-10T02:00:00Z")));
+        assert_eq!(daily.latest(at("2026-03-10T02:00:00Z"), now), None);
+        // Half past two is left out in one night, and comes twice in another.
+        let berlin = schedule("30 2 * * *", "Europe/Berlin").unwrap();
+        let spring = berlin.latest(at("2026-03-28T12:00:00Z"), at("2026-03-29T12:00:00Z"));
+        assert_eq!(
+            spring,
+            berlin.next(at("2026-03-28T12:00:00Z")).filter(|time| *time < at("2026-03-29T12:00:00Z"))
+        );
+        let autumn = at("2026-10-25T12:00:00Z");
+        let last = berlin.latest(at("2026-10-24T12:00:00Z"), autumn).unwrap();
+        assert_eq!(berlin.latest(last, autumn), None, "each time counts once");
     }
 
     #[test]

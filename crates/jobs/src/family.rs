@@ -14,7 +14,11 @@ use maar_api::{
 
 pub(crate) use array::indices;
 
-use crate::{name, object::belonging};
+use crate::{
+    job::{Stay, stay},
+    name,
+    object::belonging,
+};
 
 /// What is known of a parent.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +39,7 @@ pub(crate) struct FamilyPlan {
     pub(crate) suspend: Vec<(AIJob, bool)>,
     /// Children that are over and not kept.
     pub(crate) delete: Vec<AIJob>,
-    /// The parent itself is to go.
+    /// The parent itself is over, and to go.
     pub(crate) expired: bool,
     pub(crate) again: Option<std::time::Duration>,
 }
@@ -64,6 +68,15 @@ fn kept_annotations(parent: &AIJob) -> Option<std::collections::BTreeMap<String,
     let mut all = parent.metadata.annotations.clone()?;
     all.retain(|name, _| [names::ANNOTATION_KEEP, names::ANNOTATION_LOCKED_UNTIL].contains(&name.as_str()));
     (!all.is_empty()).then_some(all)
+}
+
+/// What is left to do with a parent that is over.
+fn expire(view: &FamilyView<'_>, plan: &mut FamilyPlan) {
+    match stay(&view.job.spec, &plan.status, view.now) {
+        Stay::ForEver => {}
+        Stay::For(wait) => plan.again = Some(wait),
+        Stay::Over => plan.expired = true,
+    }
 }
 
 fn is_over(job: &AIJob) -> bool {

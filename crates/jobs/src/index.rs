@@ -74,7 +74,8 @@ impl<K> Clone for Index<K> {
 
 #[derive(Debug)]
 struct Inner<K> {
-    objects: BTreeMap<Key, Entry<K>>,
+    /// With whom each belongs to.
+    objects: BTreeMap<Key, (Entry<K>, Option<Key>)>,
     groups: BTreeMap<Key, BTreeSet<Key>>,
     /// Names heard since a list began.
     listed: Option<BTreeSet<Key>>,
@@ -114,14 +115,14 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
             Event::InitApply(object) | Event::Apply(object) => self.put(&mut inner, object, &mut touched),
             Event::Delete(object) => {
                 let key = Key { namespace: object.namespace().unwrap_or_default(), name: object.name_any() };
-                self.remove(&mut inner, &key, &mut touched);
+                Self::remove(&mut inner, &key, &mut touched);
             }
             Event::InitDone => {
                 let listed = inner.listed.take().unwrap_or_default();
                 let gone: Vec<Key> =
                     inner.objects.keys().filter(|key| !listed.contains(key)).cloned().collect();
                 for key in &gone {
-                    self.remove(&mut inner, key, &mut touched);
+                    Self::remove(&mut inner, key, &mut touched);
                 }
                 self.ready.is.store(true, Ordering::Release);
                 self.ready.changed.notify_waiters();
@@ -133,22 +134,21 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
     fn put(&self, inner: &mut Inner<K>, object: Guarded<K>, touched: &mut Touched) {
         let key = Key { namespace: object.namespace().unwrap_or_default(), name: object.name_any() };
         let owner = object.labels().get(self.label).map(|name| key.beside(name));
-        self.remove(inner, &key, touched);
+        Self::remove(inner, &key, touched);
         if let Some(listed) = &mut inner.listed {
             listed.insert(key.clone());
         }
-        if let Some(owner) = owner {
+        if let Some(owner) = owner.clone() {
             inner.groups.entry(owner.clone()).or_default().insert(key.clone());
             touched.owners.insert(owner);
         }
-        inner.objects.insert(key, object.0.map(Arc::new).map_err(|invalid| invalid.to_string()));
+        let entry = object.0.map(Arc::new).map_err(|invalid| invalid.to_string());
+        inner.objects.insert(key, (entry, owner));
     }
 
-    fn remove(&self, inner: &mut Inner<K>, key: &Key, touched: &mut Touched) {
+    fn remove(inner: &mut Inner<K>, key: &Key, touched: &mut Touched) {
         touched.objects.insert(key.clone());
-        if let Some(Ok(old)) = inner.objects.remove(key)
-            && let Some(owner) = old.labels().get(self.label).map(|name| key.beside(name))
-        {
+        if let Some((_, Some(owner))) = inner.objects.remove(key) {
             if let Some(group) = inner.groups.get_mut(&owner) {
                 group.remove(key);
                 if group.is_empty() {
@@ -161,24 +161,24 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
 
     /// One object.
     pub(crate) fn get(&self, key: &Key) -> Option<Entry<K>> {
-        self.inner.lock().objects.get(key).cloned()
+        self.inner.lock().objects.get(key).map(|(entry, _)| entry.clone())
     }
 
     /// All objects that can be read, in the order of their names.
     pub(crate) fn all(&self) -> Vec<Arc<K>> {
-        self.inner.lock().objects.values().filter_map(|entry| entry.clone().ok()).collect()
+        self.inner.lock().objects.values().filter_map(|(entry, _)| entry.clone().ok()).collect()
     }
 
     /// All objects, also those that cannot be read.
     pub(crate) fn entries(&self) -> Vec<Entry<K>> {
-        self.inner.lock().objects.values().cloned().collect()
+        self.inner.lock().objects.values().map(|(entry, _)| entry.clone()).collect()
     }
 
     /// All objects that belong to `owner`, in the order of their names.
     pub(crate) fn of(&self, owner: &Key) -> Vec<Arc<K>> {
         let inner = self.inner.lock();
         let keys = inner.groups.get(owner).into_iter().flatten();
-        keys.filter_map(|key| inner.objects.get(key)?.clone().ok()).collect()
+        keys.filter_map(|key| inner.objects.get(key)?.0.clone().ok()).collect()
     }
 }
 
@@ -234,6 +234,17 @@ mod tests {
         assert_eq!(index.take(Event::InitDone), touched(&["a"], &["two"]));
         assert!(names(&index, "two").is_empty());
         assert_eq!(index.take(Event::Delete(pod("b", "one"))), touched(&["b"], &["one"]));
+    }
+
+    #[test]
+    fn what_cannot_be_read_leaves_its_owner_as_anything_else() {
+        let index = Index::<Pod>::new(LABEL);
+        let broken = json!({ "metadata": { "name": "a", "namespace": "n", "labels": { LABEL: "one" } },
+            "spec": { "containers": 5 } });
+        index.take(Event::Apply(serde_json::from_value(broken).unwrap()));
+        assert_eq!(index.take(Event::Apply(pod("a", "two"))), touched(&["a"], &["one", "two"]));
+        assert!(names(&index, "one").is_empty());
+        assert_eq!(names(&index, "two"), ["a"]);
     }
 
     #[test]

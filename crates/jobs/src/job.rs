@@ -7,6 +7,8 @@
 
 mod check;
 mod decide;
+mod done;
+mod lost;
 mod observe;
 mod outcome;
 mod plan;
@@ -19,5 +21,5 @@ pub(crate) mod fixture;
 mod tests;
 
 pub(crate) use check::problems;
-pub(crate) use plan::{Plan, View, plan};
+pub(crate) use plan::{Plan, Stay, View, plan, stay};
 pub(crate) use reconcile::Jobs;

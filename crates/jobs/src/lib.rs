@@ -20,6 +20,7 @@ mod malformed;
 mod metrics;
 mod name;
 mod object;
+mod own;
 mod pod;
 mod pod_kind;
 mod policy;
@@ -32,7 +33,7 @@ mod workspace;
 
 pub use cleanup::{
     CardUse, Everything, Finding, Kind, NodeCards, Prometheus, PrometheusError, Readings, UseError, Uses,
-    findings, windows,
+    findings, uses_of,
 };
 pub use install::{InstallError, install};
 pub use key::Entropy;

@@ -1,5 +1,6 @@
 //! Objects that cannot be read: people are told which field is wrong, and nothing else happens to them.
 
+use jiff::Timestamp;
 use kube::{
     Api,
     api::{DynamicObject, Patch, PatchParams},
@@ -23,10 +24,14 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Told {
     pub(crate) manager: &'static str,
-    /// The phase of what cannot be read.
+    /// The phase of what could never be read.
     pub(crate) phase: &'static str,
     /// The condition that does not hold then.
     pub(crate) condition: &'static str,
+    /// All conditions that the manager looks after.
+    pub(crate) conditions: &'static [&'static str],
+    /// Parts of the status that others look after.
+    pub(crate) of_others: &'static [&'static str],
 }
 
 /// Says so in the object that it cannot be read. Its type is not to be trusted, so it is handled as plain JSON.
@@ -46,16 +51,13 @@ where
     if seen.data["status"]["message"] == message.as_str() {
         return Ok(());
     }
+    let now = whole(context.environment.clock.now());
     let body = json!({
         "apiVersion": resource.api_version, "kind": resource.kind,
-        "metadata": { "name": key.name, "uid": seen.metadata.uid },
-        "status": {
-            "phase": told.phase, "reason": reasons::MALFORMED, "message": message,
-            "conditions": [{
-                "type": told.condition, "status": "False", "reason": reasons::MALFORMED, "message": message,
-                "lastTransitionTime": whole(context.environment.clock.now()).to_string(),
-            }],
+        "metadata": {
+            "name": key.name, "uid": seen.metadata.uid, "resourceVersion": seen.metadata.resource_version,
         },
+        "status": status(&seen.data["status"], &message, now, told),
     });
     let params = PatchParams::apply(told.manager).force();
     api.patch_status(&key.name, &params, &Patch::Apply(&body)).await.map_err(failed)?;
@@ -63,4 +65,27 @@ where
         News { severity: Severity::Warning, reason: reasons::MALFORMED, action: "Reading", note: message };
     context.recorder.record_about(kube::Resource::object_ref(&seen, &resource), news);
     Ok(())
+}
+
+/// The status with the complaint. What else it says stays: the attempt and the retries of a job are known nowhere else,
+/// and its Pods run on.
+fn status(before: &Value, message: &str, now: Timestamp, told: Told) -> Value {
+    let mut status = before.as_object().cloned().unwrap_or_default();
+    for theirs in told.of_others {
+        status.remove(*theirs);
+    }
+    let mut conditions = before["conditions"].as_array().cloned().unwrap_or_default();
+    conditions.retain(|one| {
+        let kind = one["type"].as_str().unwrap_or_default();
+        told.conditions.contains(&kind) && kind != told.condition
+    });
+    conditions.push(json!({
+        "type": told.condition, "status": "False", "reason": reasons::MALFORMED, "message": message,
+        "lastTransitionTime": now.to_string(),
+    }));
+    status.entry("phase").or_insert(json!(told.phase));
+    status.insert("reason".to_owned(), json!(reasons::MALFORMED));
+    status.insert("message".to_owned(), json!(message));
+    status.insert("conditions".to_owned(), json!(conditions));
+    Value::Object(status)
 }

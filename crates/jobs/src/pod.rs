@@ -34,6 +34,14 @@ pub(crate) use card::give as give_cards;
 pub(crate) use mount::{Mounts, mount};
 pub(crate) use node::restrict;
 
+/// What the scheduler and the controllers say of a Pod; a template that said so would be taken at its word.
+const SPOKEN_BY_OTHERS: [&str; 4] = [
+    names::ANNOTATION_STOP_AT,
+    names::ANNOTATION_STOP_REASON,
+    names::ANNOTATION_CARDS,
+    names::ANNOTATION_VISIBLE_CARDS,
+];
+
 /// The Pod of a place, for one attempt.
 pub(crate) fn render(place: &Place<'_>, attempt: i32) -> Pod {
     let job = place.job;
@@ -46,6 +54,7 @@ pub(crate) fn render(place: &Place<'_>, attempt: i32) -> Pod {
     metadata.namespace.clone_from(&job.metadata.namespace);
     metadata.owner_references = Some(vec![owner(job)]);
     metadata.labels.get_or_insert_default().extend(labels(place, attempt));
+    metadata.annotations.get_or_insert_default().retain(|name, _| !SPOKEN_BY_OTHERS.contains(&name.as_str()));
     annotate(job, &mut metadata);
     spec.hostname = Some(name);
     spec.subdomain = Some(place.job_name().to_owned());

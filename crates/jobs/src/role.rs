@@ -109,8 +109,10 @@ fn pool(context: &Context, name: &'static str) -> Pool {
 
 async fn jobs(context: Context, views: Views, entropy: Entropy) -> Result<(), PoolError> {
     let (jobs, pods, namespace) = (views.jobs, views.job_pods, views.namespace.as_deref());
+    let volcano_pods = views.volcano_pods;
     jobs.begin();
     pods.begin();
+    volcano_pods.begin();
     let queue = WorkQueue::<Key>::new();
     let feed_jobs = watch::<AIJob>(&context, namespace, "aijobs", None).stream().for_each(|event| {
         // A child's change concerns its parent as well.
@@ -123,15 +125,26 @@ async fn jobs(context: Context, views: Views, entropy: Entropy) -> Result<(), Po
             pods.take(event).owners.into_iter().for_each(|owner| queue.add(owner));
             std::future::ready(())
         });
-    let worker =
-        Arc::new(Jobs { context: context.clone(), index: jobs.clone(), pods: pods.clone(), entropy });
+    let selection = Some(names::LABEL_VOLCANO_JOB);
+    let feed_volcano =
+        watch::<Pod>(&context, namespace, "volcano pods", selection).stream().for_each(|event| {
+            volcano_pods.take(event).owners.into_iter().for_each(|owner| queue.add(owner));
+            std::future::ready(())
+        });
+    let worker = Arc::new(Jobs {
+        context: context.clone(),
+        index: jobs.clone(),
+        pods: pods.clone(),
+        volcano_pods: volcano_pods.clone(),
+        entropy,
+    });
     let pool = pool(&context, "jobs");
     let work = async {
         // What is not known yet must not be taken for gone.
         tokio::select! {
             biased;
             () = context.shutdown.cancelled() => return Ok(()),
-            () = async { tokio::join!(jobs.ready(), pods.ready()); } => {}
+            () = async { tokio::join!(jobs.ready(), pods.ready(), volcano_pods.ready()); } => {}
         }
         pool.run(queue.clone(), context.shutdown.clone(), |key| Arc::clone(&worker).reconcile(key)).await
     };
@@ -140,6 +153,7 @@ async fn jobs(context: Context, views: Views, entropy: Entropy) -> Result<(), Po
         biased;
         () = feed_jobs => Ok(()),
         () = feed_pods => Ok(()),
+        () = feed_volcano => Ok(()),
         ended = work => ended,
     }
 }

@@ -84,3 +84,36 @@ pub(crate) fn bounded(text: &str) -> String {
         None => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kube::api::PostParams;
+    use maar_api::v1alpha1::{AIJob, AIJobStatus};
+    use maar_controller::{Categorized as _, Category};
+    use maar_embedded::{Cluster, Config};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_seen_an_older_version_writes_nothing() {
+        let cluster = Cluster::start(Config::simulated(1)).await.unwrap();
+        crate::install(&cluster.client()).await.unwrap();
+        let api: Api<AIJob> = Api::namespaced(cluster.client(), "default");
+        let job = json!({ "metadata": { "name": "train" }, "spec": { "tasks": [{ "name": "main", "template": {} }] } });
+        let seen = api.create(&PostParams::default(), &serde_json::from_value(job).unwrap()).await.unwrap();
+        let status = |attempt| AIJobStatus { attempt, ..AIJobStatus::default() };
+        let newer = write(&api, "maar-jobs", &seen, &status(1)).await.unwrap();
+        let late = write(&api, "maar-jobs", &seen, &status(5)).await.unwrap_err();
+        assert_eq!(late.category(), Category::Conflict);
+        let kept = write(&api, "maar-jobs", &newer, &status(2)).await.unwrap();
+        assert_eq!(kept.status.unwrap().attempt, 2);
+        // A namesake that came after the one that was seen is not written to either.
+        api.delete("train", &kube::api::DeleteParams::default()).await.unwrap();
+        let mut again = seen.clone();
+        again.metadata =
+            kube::api::ObjectMeta { name: seen.metadata.name.clone(), ..kube::api::ObjectMeta::default() };
+        api.create(&PostParams::default(), &again).await.unwrap();
+        assert!(write(&api, "maar-jobs", &seen, &status(7)).await.is_err());
+        assert_eq!(api.get("train").await.unwrap().status.unwrap_or_default().attempt, 0);
+    }
+}

@@ -5,6 +5,7 @@
 
 mod jobs {
     mod accounts;
+    mod belongings;
     mod cleanup;
     mod faults;
     mod hostile;

@@ -41,7 +41,11 @@ use crate::names;
     validation = Rule::new("!has(oldSelf.cancel) || !oldSelf.cancel || (has(self.cancel) && self.cancel)")
         .message("a cancelled job cannot be taken back: make a new one"),
     validation = Rule::new("!has(self.schedule) || !has(self.deadline)")
-        .message("a deadline is one moment, and a schedule has many: use maxRunSeconds")
+        .message("a deadline is one moment, and a schedule has many: use maxRunSeconds"),
+    validation = Rule::new("has(self.schedule) == has(oldSelf.schedule) && has(self.array) == has(oldSelf.array)")
+        .message("a job does not begin or cease to have a schedule or an array: make a new one"),
+    validation = Rule::new("self.backend == oldSelf.backend")
+        .message("the backend of a job stays as it is: make a new one")
 )]
 pub struct AIJobSpec {
     /// What kind of program it is: decides environment, ports and when it has succeeded.

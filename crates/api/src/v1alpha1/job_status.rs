@@ -62,10 +62,10 @@ pub struct AIJobStatus {
     /// Uids of Pods whose end is accounted for and that are being replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<String>,
-    /// Nodes its Pods are on, or were on at the end.
+    /// Nodes its Pods are on, or were on at the end; at most 1000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<String>,
-    /// Cards its Pods hold, or held at the end.
+    /// Cards its Pods hold, or held at the end; at most 1000 Pods.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<CardUse>,
     /// Pods are being stopped.
@@ -163,6 +163,9 @@ pub struct TaskStatus {
     /// How many are being stopped.
     #[serde(default)]
     pub stopping: i32,
+    /// Numbers of the Pods of this attempt that ended well, such as `0-3,7`. They count also when they are gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub succeeded_indices: Option<String>,
 }
 
 /// The cards that a Pod holds.
@@ -173,7 +176,8 @@ pub struct CardUse {
     pub pod: String,
     /// Its node.
     pub node: String,
-    /// The cards, such as `nvidia.com/gpu=2,3`.
+    /// The cards, such as `nvidia.com/gpu=2,3`; `?` for each whose number is known to its node alone, because another
+    /// scheduler placed the Pod.
     pub cards: String,
 }
 

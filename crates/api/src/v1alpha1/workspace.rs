@@ -190,6 +190,9 @@ pub struct WorkspaceStatus {
     /// How often its Pod was made again after it had failed or was taken away.
     #[serde(default)]
     pub restarts: i32,
+    /// Not before this moment is its Pod made again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_time: Option<Time>,
     /// The Pod is being stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<super::StopStatus>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::{ResourceExt as _, runtime::watcher::Event};
-use maar_api::{Quantity, ResourceList, names, resources::PodResources};
+use maar_api::{Payers, Quantity, ResourceList, names, resources::PodResources};
 use maar_controller::watch::Guarded;
 
 use crate::index::Key;
@@ -12,7 +12,11 @@ use crate::index::Key;
 /// What one Pod costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Claim {
-    pub(crate) account: String,
+    /// The job it belongs to, which may name the account.
+    pub(crate) job: Option<Key>,
+    /// The account it names itself.
+    pub(crate) account: Option<String>,
+    pub(crate) namespace: String,
     /// Empty if it names none.
     pub(crate) user: String,
     pub(crate) best_effort: bool,
@@ -22,25 +26,51 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// None for a Pod that is over, or that says nothing of who pays.
+    /// None for a Pod that is over, or that neither Maar places nor says who pays.
     pub(crate) fn of(pod: &Pod) -> Option<Self> {
         let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
         if matches!(phase, Some("Succeeded" | "Failed")) {
             return None;
         }
-        let label = |name: &str| pod.labels().get(name).cloned();
+        let label = |name: &str| pod.labels().get(name).filter(|text| !text.is_empty()).cloned();
+        let account = label(names::LABEL_ACCOUNT);
+        let scheduler = pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref());
+        if account.is_none() && scheduler != Some(names::SCHEDULER_NAME) {
+            return None;
+        }
+        let namespace = pod.namespace().unwrap_or_default();
         // What cannot be read is refused by the API server, so there is nothing to count.
         let mut amounts = PodResources::from_pod(pod).map(|read| read.requests()).unwrap_or_default();
         if let Some((resource, share)) = share(pod) {
             amounts += &ResourceList::from_iter([(resource, share)]);
         }
         Some(Self {
-            account: label(names::LABEL_ACCOUNT)?,
+            job: label(names::LABEL_JOB).map(|name| Key { namespace: namespace.clone(), name }),
+            account,
+            namespace,
             user: label(names::LABEL_USER).unwrap_or_default(),
             best_effort: label(names::LABEL_SERVICE_LEVEL).as_deref() == Some(names::LEVEL_BEST_EFFORT),
             placed: pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some()),
             amounts,
         })
+    }
+}
+
+/// Who names accounts beside Pods.
+#[derive(Debug, Default)]
+pub(crate) struct Books {
+    /// By job.
+    pub(crate) jobs: BTreeMap<Key, String>,
+    /// By namespace.
+    pub(crate) namespaces: BTreeMap<String, String>,
+}
+
+impl Books {
+    /// The account that pays, as the scheduler charges it.
+    pub(crate) fn payer<'a>(&'a self, claim: &'a Claim) -> &'a str {
+        let group = claim.job.as_ref().and_then(|job| self.jobs.get(job)).map(String::as_str);
+        let namespace = self.namespaces.get(&claim.namespace).map(String::as_str);
+        Payers { group, pod: claim.account.as_deref(), namespace }.account(names::DEFAULT_ACCOUNT)
     }
 }
 
@@ -144,6 +174,27 @@ mod tests {
             assert!(claim.best_effort && claim.placed);
         }
         assert_eq!(Claim::of(&pod(&json!({}), "Succeeded")), None);
+    }
+
+    #[test]
+    fn who_pays_is_found_as_the_scheduler_finds_it() {
+        let claim = |scheduler: &str, labels: serde_json::Value| {
+            let metadata = json!({ "name": "p", "namespace": "n", "labels": labels });
+            let spec = json!({ "schedulerName": scheduler, "containers": [] });
+            Claim::of(&serde_json::from_value(json!({ "metadata": metadata, "spec": spec })).unwrap())
+        };
+        let mut books = Books::default();
+        let plain = claim("maar-scheduler", json!({})).unwrap();
+        assert_eq!(books.payer(&plain), "default");
+        books.namespaces.insert("n".to_owned(), "vision".to_owned());
+        assert_eq!(books.payer(&plain), "vision");
+        let named =
+            claim("maar-scheduler", json!({ "maar.io/account": "speech", "maar.io/job": "train" })).unwrap();
+        assert_eq!(books.payer(&named), "speech");
+        books.jobs.insert(Key { namespace: "n".to_owned(), name: "train".to_owned() }, "robots".to_owned());
+        assert_eq!(books.payer(&named), "robots", "the job has moved since its Pods were made");
+        assert_eq!(claim("default-scheduler", json!({})), None, "nobody's business here");
+        assert!(claim("volcano", json!({ "maar.io/account": "speech" })).is_some());
     }
 
     #[test]

@@ -19,18 +19,18 @@ const MOST_MEMBERS: usize = 1000;
 /// What the status of each account shall be, by name.
 pub(crate) fn statuses<'a>(
     accounts: &[Arc<Account>],
-    claims: impl Iterator<Item = &'a Claim>,
+    claims: impl Iterator<Item = (&'a str, &'a Claim)>,
     now: Timestamp,
 ) -> BTreeMap<String, AccountStatus> {
     let tree = Tree::new(accounts);
     let mut all: BTreeMap<String, AccountStatus> =
         tree.accounts.keys().map(|name| ((*name).to_owned(), AccountStatus::default())).collect();
     let mut members: BTreeMap<(String, String), MemberStatus> = BTreeMap::new();
-    for claim in claims {
-        let member = members.entry((claim.account.clone(), claim.user.clone())).or_default();
+    for (payer, claim) in claims {
+        let member = members.entry((payer.to_owned(), claim.user.clone())).or_default();
         add(claim, &mut member.used, &mut member.pending);
         *(if claim.placed { &mut member.running_pods } else { &mut member.pending_pods }) += 1;
-        for name in tree.upwards(&claim.account) {
+        for name in tree.upwards(payer) {
             if let Some(status) = all.get_mut(name) {
                 add(claim, &mut status.used, &mut status.pending);
                 *(if claim.placed { &mut status.running_pods } else { &mut status.pending_pods }) += 1;
@@ -180,15 +180,22 @@ mod tests {
         Arc::new(serde_json::from_value(object).unwrap())
     }
 
-    fn claim(account: &str, user: &str, gpus: i64, placed: bool) -> Claim {
+    fn claim(account: &str, user: &str, gpus: i64, placed: bool) -> (String, Claim) {
         let amounts = ResourceList::from_iter([("nvidia.com/gpu", Quantity::from_units(gpus))]);
-        Claim {
-            account: account.to_owned(),
+        let claim = Claim {
+            job: None,
+            account: Some(account.to_owned()),
+            namespace: "n".to_owned(),
             user: user.to_owned(),
             best_effort: user == "bob",
             placed,
             amounts,
-        }
+        };
+        (account.to_owned(), claim)
+    }
+
+    fn paid(claims: &[(String, Claim)]) -> impl Iterator<Item = (&str, &Claim)> {
+        claims.iter().map(|(account, claim)| (account.as_str(), claim))
     }
 
     fn ready(status: &AccountStatus) -> (String, String) {
@@ -211,7 +218,7 @@ mod tests {
             claim("vision", "bob", 1, true),
             claim("vision", "ada", 8, false),
         ];
-        let all = statuses(&accounts, claims.iter(), start());
+        let all = statuses(&accounts, paid(&claims), start());
         insta::assert_yaml_snapshot!(all);
     }
 
@@ -244,8 +251,8 @@ mod tests {
                 // Parents come later in the list, so there is no circle.
                 .map(|(at, parent)| account(&name(at), parent.filter(|to| *to > at).map(name).as_deref(), json!({})))
                 .collect();
-            let claims: Vec<Claim> = pods.iter().map(|(at, gpus, placed)| claim(&name(*at), "u", *gpus, *placed)).collect();
-            let all = statuses(&accounts, claims.iter(), start());
+            let claims: Vec<(String, Claim)> = pods.iter().map(|(at, gpus, placed)| claim(&name(*at), "u", *gpus, *placed)).collect();
+            let all = statuses(&accounts, paid(&claims), start());
             let roots = accounts.iter().filter(|one| one.spec.parent.is_none());
             let sum: i64 = roots.map(|root| all[&root.name_any()].used.get("nvidia.com/gpu").value()).sum();
             let want: i64 = pods.iter().filter(|(_, _, placed)| *placed).map(|(_, gpus, _)| gpus).sum();

@@ -1,10 +1,12 @@
 //! Where the use of cards is known from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
+use maar_api::v1alpha1::Account;
 
 /// Highest use in percent of each card of a Pod over a window, by namespace and name of the Pod. None where it is not
 /// known for the whole window.
@@ -27,6 +29,27 @@ pub trait CardUse: Debug + Send + Sync + 'static {
 
     /// The highest use of every card over the `window` that ends now.
     fn highest(&self, now: Timestamp, window: SignedDuration) -> BoxFuture<'_, Result<Readings, UseError>>;
+}
+
+/// How much cards are used, over every window that a rule for idle cards names; and why it is not known of some.
+pub async fn uses_of(
+    cards: &dyn CardUse,
+    accounts: &[Arc<Account>],
+    now: Timestamp,
+) -> (Uses, Vec<UseError>) {
+    let (mut uses, mut problems) = (Uses::new(), Vec::new());
+    let rules = accounts.iter().filter_map(|account| account.spec.cleanup.as_ref()?.idle.as_ref());
+    let windows: BTreeSet<i64> = rules.map(|rule| rule.window_minutes).collect();
+    if let Some(longest) = windows.last() {
+        problems.extend(cards.look(now, SignedDuration::from_mins(*longest)).await.err());
+    }
+    for window in windows {
+        match cards.highest(now, SignedDuration::from_mins(window)).await {
+            Ok(readings) => drop(uses.insert(window, readings)),
+            Err(error) => problems.push(error),
+        }
+    }
+    (uses, problems)
 }
 
 /// A kind of metric that tells the use of cards, as its vendor's exporter names things.

@@ -1,6 +1,6 @@
 //! What the policies say of everything there is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,9 +9,8 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use maar_api::{
     names,
-    resources::PodResources,
     v1alpha1::{
-        AIJob, Account, CleanupRule, CleanupSpec, CleanupStatus, JobPhase, JobType, Workspace,
+        AIJob, Account, Backend, CleanupRule, CleanupSpec, CleanupStatus, JobPhase, JobType, Workspace,
         WorkspacePhase, WorkspaceType, reasons,
     },
 };
@@ -98,12 +97,6 @@ pub(super) enum Subject {
     Workspace(Arc<Workspace>),
 }
 
-/// The windows of the rules for idle cards, in minutes: over these the use of cards is of interest.
-pub fn windows(accounts: &[Arc<Account>]) -> BTreeSet<i64> {
-    let rules = accounts.iter().filter_map(|account| account.spec.cleanup.as_ref()?.idle.as_ref());
-    rules.map(|rule| rule.window_minutes).collect()
-}
-
 /// What the policies say of all work that any policy is about, in the order of the names.
 pub fn findings(all: &Everything<'_>) -> Vec<Finding> {
     examine(all).into_iter().map(|(_, finding)| finding).collect()
@@ -120,7 +113,7 @@ pub(super) fn examine(all: &Everything<'_>) -> Vec<(Subject, Finding)> {
             key,
             account: job.spec.account(),
             told: status.and_then(|status| status.cleanup.as_ref()),
-            pods: job.uid().and_then(|uid| pods.get(&uid)).map_or(&[], Vec::as_slice),
+            pods: pods.get(&owner_of(key, job)).map_or(&[], Vec::as_slice),
         };
         let work = job_work(job, parent.map(|parent| &***parent), all.now);
         about.find(all, work, is_being_ended(job)).map(|finding| (Subject::Job(Arc::clone(job)), finding))
@@ -203,10 +196,25 @@ fn by_owner(pods: &[Arc<Pod>]) -> BTreeMap<String, Vec<&Pod>> {
     };
     for pod in pods.iter().filter(|pod| !over(pod)) {
         for owner in pod.owner_references() {
-            all.entry(owner.uid.clone()).or_default().push(pod);
+            let theirs = owner.api_version.starts_with("batch.volcano.sh/");
+            let key = Key { namespace: pod.namespace().unwrap_or_default(), name: owner.name.clone() };
+            let owner = if theirs { volcano_owner(&key) } else { owner.uid.clone() };
+            all.entry(owner).or_default().push(pod);
         }
     }
     all
+}
+
+/// Under what [`by_owner`] has the Pods of a job. Those that Volcano runs belong to its Job of the same name.
+fn owner_of(key: &Key, job: &AIJob) -> String {
+    match job.spec.backend {
+        Backend::Maar => job.uid().unwrap_or_default(),
+        Backend::Volcano => volcano_owner(key),
+    }
+}
+
+fn volcano_owner(key: &Key) -> String {
+    format!("volcano:{key}")
 }
 
 /// How many cards a Pod holds, whole or in part.
@@ -215,10 +223,7 @@ fn card_count(pod: &Pod) -> usize {
         return numbers.split(',').filter(|number| !number.is_empty()).count();
     }
     let shared = usize::from(pod.annotations().contains_key(names::ANNOTATION_CARD_SHARE));
-    let Ok(resources) = PodResources::from_pod(pod) else { return shared };
-    let requests = resources.requests();
-    let whole = card::VENDORS.iter().map(|vendor| requests.get(vendor.resource).value());
-    shared + whole.map(|count| usize::try_from(count).unwrap_or(0)).sum::<usize>()
+    shared + card::asked(pod).into_iter().map(|(_, count)| count).sum::<usize>()
 }
 
 /// Parents run nothing, and what is over is over.

@@ -11,12 +11,11 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Resource, ResourceExt as _};
 use maar_api::names;
-use maar_api::v1alpha1::{AIJob, Account, CleanupRule, CleanupStatus, Workspace, condition_types};
+use maar_api::v1alpha1::{AIJob, CleanupRule, CleanupStatus, Workspace, condition_types};
 use maar_controller::{
     Categorized as _, Category, Context, Error,
     error::chain,
@@ -26,8 +25,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::card_use::{CardUse, Uses};
-use super::finding::{Everything, Finding, Subject, examine, windows};
+use super::card_use::{CardUse, Uses, uses_of};
+use super::finding::{Everything, Finding, Subject, examine};
 use crate::metrics::JobsMetrics;
 use crate::policy::{Verdict, Warning};
 use crate::status::{Say, set_condition, whole};
@@ -95,10 +94,15 @@ impl Cleanup {
 
     async fn round(&self) {
         let accounts = self.views.accounts.all();
-        let uses = self.uses(&accounts).await;
+        let now = self.context.environment.clock.now();
+        let mut uses = Uses::new();
+        if let Some(cards) = &self.cards {
+            let (known, problems) = uses_of(&**cards, &accounts, now).await;
+            problems.iter().for_each(|problem| self.unknown(problem));
+            uses = known;
+        }
         let (jobs, workspaces) = (self.views.jobs.all(), self.views.workspaces.all());
-        let pods: Vec<Arc<Pod>> =
-            self.views.job_pods.all().into_iter().chain(self.views.workspace_pods.all()).collect();
+        let pods = self.views.pods();
         let now = self.context.environment.clock.now();
         let all = Everything {
             jobs: &jobs,
@@ -129,24 +133,6 @@ impl Cleanup {
                 }
             }
         }
-    }
-
-    /// How much cards are used, over every window that a rule names.
-    async fn uses(&self, accounts: &[Arc<Account>]) -> Uses {
-        let (Some(cards), windows) = (&self.cards, windows(accounts)) else { return Uses::new() };
-        let Some(longest) = windows.last() else { return Uses::new() };
-        let now = self.context.environment.clock.now();
-        if let Err(error) = cards.look(now, SignedDuration::from_mins(*longest)).await {
-            self.unknown(&error);
-        }
-        let mut uses = Uses::new();
-        for window in windows {
-            match cards.highest(now, SignedDuration::from_mins(window)).await {
-                Ok(readings) => drop(uses.insert(window, readings)),
-                Err(error) => self.unknown(&error),
-            }
-        }
-        uses
     }
 
     fn unknown(&self, error: &super::card_use::UseError) {

@@ -1,12 +1,14 @@
 //! One job per index.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use maar_api::{
     names,
     v1alpha1::{AIJob, AIJobStatus, ArrayStatus, JobPhase, reasons},
 };
 
-use super::{FamilyPlan, FamilyView, child, is_over};
+use super::{FamilyPlan, FamilyView, child, expire, is_over};
 use crate::status::whole;
 
 /// An array has at most this many indices.
@@ -46,31 +48,39 @@ pub(super) fn plan(view: &FamilyView<'_>) -> FamilyPlan {
         return plan;
     }
     let Some(array) = &spec.array else { return plan };
-    let wanted = indices(&array.indices).unwrap_or_default();
-    let count = count(view.children, wanted.len());
+    let wanted: BTreeSet<u32> = indices(&array.indices).unwrap_or_default().into_iter().collect();
+    let (kept, dropped): (Vec<&AIJob>, Vec<&AIJob>) =
+        view.children.iter().partition(|one| index(one).is_some_and(|index| wanted.contains(&index)));
+    let count = count(&kept, wanted.len());
     let broken = array.failures_allowed.is_some_and(|most| count.failed > most);
     let stopping = spec.cancel || broken;
-    if stopping {
-        let running = view.children.iter().filter(|one| !is_over(one) && !one.spec.cancel);
-        plan.cancel = running.cloned().collect();
-    } else {
-        let differing = view.children.iter().filter(|one| !is_over(one) && one.spec.suspend != spec.suspend);
-        plan.suspend = differing.map(|one| (one.clone(), spec.suspend)).collect();
+    let left: Vec<&AIJob> = view.children.iter().filter(|one| !is_over(one)).collect();
+    let unwanted = if stopping { view.children.iter().collect() } else { dropped };
+    let unwanted = unwanted.into_iter().filter(|one| !is_over(one) && !one.spec.cancel);
+    plan.cancel = unwanted.cloned().collect();
+    let made: BTreeSet<u32> = kept.iter().filter_map(|one| index(one)).collect();
+    let missing: Vec<u32> = wanted.difference(&made).copied().collect();
+    if !stopping {
+        let differing = kept.iter().filter(|one| !is_over(one) && one.spec.suspend != spec.suspend);
+        plan.suspend = differing.map(|one| ((*one).clone(), spec.suspend)).collect();
         if !spec.suspend {
-            plan.create = next(view, &wanted, &count);
+            plan.create = next(view, &missing, left.len());
         }
     }
-    let active = count.active;
-    let waiting = count.total - count.active - count.succeeded - count.failed;
+    let over = left.is_empty() && (missing.is_empty() || stopping);
     plan.status.observed_generation = view.job.metadata.generation;
     plan.status.ready = Some(format!("{}/{}", count.succeeded, count.total));
     plan.status.array = Some(count);
-    let over = active == 0 && (waiting == 0 || stopping);
     conclude(view, &mut plan.status, over, broken);
     plan
 }
 
-fn count(children: &[AIJob], total: usize) -> ArrayStatus {
+/// The index that a child was made for.
+fn index(child: &AIJob) -> Option<u32> {
+    child.metadata.labels.as_ref()?.get(names::LABEL_ARRAY_INDEX)?.parse().ok()
+}
+
+fn count(children: &[&AIJob], total: usize) -> ArrayStatus {
     let phase = |job: &AIJob| job.status.as_ref().map(|status| status.phase).unwrap_or_default();
     let number = |wanted: &dyn Fn(JobPhase) -> bool| {
         i32::try_from(children.iter().filter(|one| wanted(phase(one))).count()).unwrap_or(i32::MAX)
@@ -83,21 +93,16 @@ fn count(children: &[AIJob], total: usize) -> ArrayStatus {
     }
 }
 
-/// The next children, as many as may be under way.
-fn next(view: &FamilyView<'_>, wanted: &[u32], count: &ArrayStatus) -> Vec<AIJob> {
+/// The next children, as many as may be under way beside those that are.
+fn next(view: &FamilyView<'_>, missing: &[u32], active: usize) -> Vec<AIJob> {
     let spec = &view.job.spec;
-    let most = spec.array.as_ref().and_then(|array| array.parallelism).unwrap_or(i32::MAX);
-    let room = usize::try_from(most.saturating_sub(count.active)).unwrap_or(0);
-    let made = |index: u32| {
-        let text = index.to_string();
-        let label = |one: &AIJob| one.metadata.labels.as_ref()?.get(names::LABEL_ARRAY_INDEX).cloned();
-        view.children.iter().any(|one| label(one).as_deref() == Some(text.as_str()))
-    };
+    let most = spec.array.as_ref().and_then(|array| array.parallelism);
+    let most = most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(0));
     let mut spec = spec.clone();
     spec.array = None;
     // Children stay until the array goes, so that their ends are counted.
     spec.ttl_seconds_after_finished = None;
-    let fresh = wanted.iter().copied().filter(|index| !made(*index)).take(room);
+    let fresh = missing.iter().take(most.saturating_sub(active));
     fresh
         .map(|index| {
             let mut one = child(view.job, &index.to_string(), spec.clone());
@@ -133,15 +138,5 @@ fn conclude(view: &FamilyView<'_>, status: &mut AIJobStatus, over: bool, broken:
     status.start_time.get_or_insert_with(|| now.clone());
     if over {
         status.completion_time = Some(now);
-    }
-}
-
-fn expire(view: &FamilyView<'_>, plan: &mut FamilyPlan) {
-    let Some(ttl) = view.job.spec.ttl_seconds_after_finished else { return };
-    let ended = plan.status.completion_time.as_ref().map_or(view.now, |time| time.0);
-    let wait = ttl - view.now.duration_since(ended).as_secs();
-    match u64::try_from(wait).ok().filter(|wait| *wait > 0) {
-        Some(wait) => plan.again = Some(std::time::Duration::from_secs(wait)),
-        None => plan.expired = true,
     }
 }

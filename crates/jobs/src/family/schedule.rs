@@ -6,46 +6,63 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use maar_api::v1alpha1::{AIJob, Concurrency, JobPhase, ScheduleSpec, ScheduleStatus, reasons};
 
-use super::{FamilyPlan, FamilyView, child, is_over};
+use super::{FamilyPlan, FamilyView, child, expire, is_over};
 use crate::{cron::Schedule, name, status::whole};
 
 pub(super) fn plan(view: &FamilyView<'_>) -> FamilyPlan {
     let mut plan =
         FamilyPlan { status: view.job.status.clone().unwrap_or_default(), ..FamilyPlan::default() };
+    if plan.status.phase.is_final() {
+        expire(view, &mut plan);
+        return plan;
+    }
     let spec = &view.job.spec;
     let Some(asked) = &spec.schedule else { return plan };
-    let Ok(schedule) = Schedule::parse(asked) else { return plan };
     let active: Vec<&AIJob> = view.children.iter().filter(|one| !is_over(one)).collect();
     let mut kept = plan.status.schedule.clone().unwrap_or_default();
-    let created = view.job.metadata.creation_timestamp.as_ref().map_or(view.now, |time| time.0);
-    let since = kept.last_time.as_ref().map_or(created, |time| time.0);
+    kept.next_time = None;
+    kept.active = active.iter().map(|one| name::of(one).to_owned()).collect();
+    kept.active.sort_unstable();
     plan.status.observed_generation = view.job.metadata.generation;
+    plan.delete = forgotten(view.children, asked);
     let (phase, reason) = if spec.cancel {
         plan.cancel = active.iter().filter(|one| !one.spec.cancel).map(|one| (*one).clone()).collect();
         let phase = if active.is_empty() { JobPhase::Aborted } else { JobPhase::Aborting };
         (phase, reasons::CANCELLED)
     } else if spec.suspend {
-        // Times that pass meanwhile are left out.
-        kept.last_time = Some(Time(whole(view.now)));
         (JobPhase::Suspended, reasons::SUSPENDED)
     } else {
-        if let Some(due) = schedule.latest(since, view.now) {
-            start(view, asked, due, &active, &mut plan);
-            kept.last_time = Some(Time(due));
-        }
+        tick(view, asked, &active, &mut kept, &mut plan);
         (JobPhase::Scheduled, reasons::WAITING_FOR_TIME)
     };
-    plan.delete = forgotten(view.children, asked);
-    let next = schedule.next(view.now).filter(|_| !spec.cancel && !spec.suspend);
-    if let Some(next) = next {
-        let wait = next.duration_since(view.now).as_secs();
-        plan.again = Some(Duration::from_secs(u64::try_from(wait).unwrap_or(0) + 1));
-    }
-    kept.next_time = next.map(Time);
-    kept.active = active.iter().map(|one| name::of(one).to_owned()).collect();
-    kept.active.sort_unstable();
     conclude(&mut plan, view.now, (phase, reason), kept);
     plan
+}
+
+/// Starts what is due, and finds out when to look again.
+fn tick(
+    view: &FamilyView<'_>,
+    asked: &ScheduleSpec,
+    active: &[&AIJob],
+    kept: &mut ScheduleStatus,
+    plan: &mut FamilyPlan,
+) {
+    let Ok(schedule) = Schedule::parse(asked) else { return };
+    if plan.status.phase == JobPhase::Suspended {
+        // Times that have passed meanwhile are left out.
+        kept.last_time = Some(Time(whole(view.now)));
+    }
+    let created = view.job.metadata.creation_timestamp.as_ref().map_or(view.now, |time| time.0);
+    let since = kept.last_time.as_ref().map_or(created, |time| time.0);
+    if let Some(due) = schedule.latest(since, view.now) {
+        start(view, asked, due, active, plan);
+        kept.last_time = Some(Time(due));
+    }
+    if let Some(next) = schedule.next(view.now) {
+        let wait = next.duration_since(view.now).as_secs();
+        plan.again = Some(Duration::from_secs(u64::try_from(wait).unwrap_or(0) + 1));
+        kept.next_time = Some(Time(next));
+    }
 }
 
 fn conclude(plan: &mut FamilyPlan, now: Timestamp, (phase, reason): (JobPhase, &str), kept: ScheduleStatus) {

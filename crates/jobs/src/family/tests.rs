@@ -151,6 +151,64 @@ fn a_schedule_replaces_leaves_out_what_is_late_and_rests() {
 }
 
 #[test]
+fn times_that_pass_while_a_schedule_is_suspended_are_left_out_though_nobody_looks() {
+    let mut family = Family::new(hourly("Allow").set("/schedule/startingDeadlineSeconds", json!(null)));
+    family.pass(61);
+    family.step();
+    family.job.spec.suspend = true;
+    family.step();
+    let before = family.job.status.clone();
+    family.pass(1);
+    family.step();
+    assert_eq!(family.job.status, before, "nothing to write");
+    // Nothing changes, so nobody looks, for three hours and a half.
+    family.pass(210);
+    family.job.spec.suspend = false;
+    assert!(family.step().create.is_empty());
+    family.pass(60);
+    assert_eq!(family.step().create.len(), 1, "the next one is made");
+}
+
+#[test]
+fn a_cancelled_schedule_ends_whatever_it_says_and_goes_after_its_time() {
+    let mut family = Family::new(hourly("Allow").set("/ttlSecondsAfterFinished", 100));
+    family.pass(60);
+    family.step();
+    let child = family.names()[0].to_owned();
+    family.job.spec.schedule.as_mut().unwrap().cron = "often".to_owned();
+    family.job.spec.cancel = true;
+    assert_eq!(family.step().cancel.len(), 1);
+    assert_eq!(family.phase(), JobPhase::Aborting);
+    family.end(&child, JobPhase::Aborted);
+    family.step();
+    assert_eq!(family.phase(), JobPhase::Aborted);
+    let plan = family.step();
+    assert!(!plan.expired && plan.again.is_some());
+    family.pass(2);
+    assert!(family.step().expired);
+}
+
+#[test]
+fn indices_that_are_taken_out_are_cancelled_and_the_array_ends() {
+    let mut family = Family::new(array("0-9").set("/array/parallelism", 10));
+    family.step();
+    assert_eq!(family.names().len(), 10);
+    for index in 0..9 {
+        family.end(&format!("train-{index}"), JobPhase::Completed);
+    }
+    family.job.spec.array.as_mut().unwrap().indices = "0-2".to_owned();
+    let cancelled = family.step().cancel;
+    assert_eq!(cancelled.iter().map(name::of).collect::<Vec<_>>(), ["train-9"]);
+    assert_eq!(family.phase(), JobPhase::Running, "one is still on its way out");
+    family.end("train-9", JobPhase::Aborted);
+    family.step();
+    assert_eq!(
+        (family.phase(), family.job.status.unwrap().ready.unwrap().as_str()),
+        (JobPhase::Completed, "3/3")
+    );
+}
+
+#[test]
 fn indices_are_numbers_and_ranges() {
     assert_eq!(indices("0-3,7,10-20:5,2").unwrap(), [0, 1, 2, 3, 7, 10, 15, 20]);
     for wrong in ["", "a", "3-1", "1-5:0", "0-4000000000", "-1"] {

@@ -1,11 +1,17 @@
 //! What is wrong with a job, as far as its spec alone can tell.
 
-use maar_api::v1alpha1::{AIJobSpec, Backend, TaskSpec};
+use maar_api::v1alpha1::{AIJob, Backend, TaskSpec};
 
-use crate::{cron::Schedule, family::indices, kind};
+use crate::{cron::Schedule, family::indices, kind, name};
+
+/// Names of jobs are no longer, as their definition says.
+const LONGEST_NAME: usize = 40;
+/// Names of hosts are no longer, as DNS says.
+const LONGEST_HOST: usize = 63;
 
 /// Everything that is wrong, in words for people.
-pub(crate) fn problems(spec: &AIJobSpec) -> Vec<String> {
+pub(crate) fn problems(job: &AIJob) -> Vec<String> {
+    let spec = &job.spec;
     let mut problems = Vec::new();
     let kind = kind::of(spec.job_type);
     for name in kind.required().iter().filter(|name| kind::find(spec, name).is_none()) {
@@ -38,6 +44,35 @@ pub(crate) fn problems(spec: &AIJobSpec) -> Vec<String> {
                 .map(|task| format!("task {}: Volcano cannot give parts of cards chosen by Maar", task.name)),
         );
     }
+    problems.extend(name_problems(job));
+    problems
+}
+
+/// Names that would be too long, of the jobs it makes and of its hosts: nobody could make them later.
+fn name_problems(job: &AIJob) -> Vec<String> {
+    let spec = &job.spec;
+    let mut longest = name::of(job).to_owned();
+    if spec.schedule.is_some() {
+        // Minutes since 1970 have eight digits until the year 2160.
+        longest.push_str("-10000000");
+    }
+    let indices = spec.array.as_ref().and_then(|array| indices(&array.indices).ok());
+    if let Some(last) = indices.and_then(|all| all.last().copied()) {
+        longest = format!("{longest}-{last}");
+    }
+    let mut problems = Vec::new();
+    if longest.len() > LONGEST_NAME && longest != name::of(job) {
+        problems.push(format!(
+            "it makes jobs called such as {longest}, and a name has at most {LONGEST_NAME} letters"
+        ));
+    }
+    let hosts = spec.tasks.iter().map(|task| name::pod(&longest, &task.name, (task.replicas - 1).max(0)));
+    let host = hosts.max_by_key(String::len).filter(|host| host.len() > LONGEST_HOST);
+    problems.extend(host.map(|host| {
+        format!(
+            "it has Pods called such as {host}, and the name of a host has at most {LONGEST_HOST} letters"
+        )
+    }));
     problems
 }
 

@@ -8,13 +8,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use maar_api::v1alpha1::{AIJobSpec, AIJobStatus, JobPhase, RestartPolicy, StopStatus, TaskSpec, reasons};
 
 use super::{
-    observe::{Loss, Seen, State, is_current},
-    plan::{Plan, View, is_suspended, missing},
+    done::Done,
+    lost::Losses,
+    observe::{Seen, State, is_current},
+    plan::{Plan, View},
 };
 use crate::{cleanup::is_fresh, kind, status::whole};
 
 /// No wait before a retry is longer.
-const LONGEST_BACK_OFF: i64 = 600;
+pub(super) const LONGEST_BACK_OFF: i64 = 600;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Decision {
@@ -25,13 +27,14 @@ pub(crate) enum Decision {
 }
 
 pub(crate) fn decide(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) -> Decision {
-    if let Some(stop) = ending(view, &plan.status) {
+    let current: Vec<Seen<'_>> = seen.iter().filter(|pod| is_current(pod, &plan.status)).copied().collect();
+    let succeeded = has_succeeded(view.spec(), &current, &plan.done);
+    if let Some(stop) = ending(view, &plan.status, succeeded) {
         return Decision::Stop(stop);
     }
-    let resting = plan.status.stop.is_some();
-    let current: Vec<Seen<'_>> = seen.iter().filter(|pod| is_current(pod, &plan.status)).copied().collect();
     // What ends while it is being suspended ends because of that.
-    if !resting && has_succeeded(view.spec(), &current) {
+    let resting = plan.status.stop.as_ref().is_some_and(|stop| stop.reason == reasons::SUSPENDED);
+    if succeeded && !resting {
         plan.status.message = Some("all Pods that decide have ended well".to_owned());
         return stop(reasons::SUCCEEDED, view.now);
     }
@@ -44,15 +47,19 @@ pub(crate) fn decide(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) -> Dec
     if view.spec().suspend {
         return Decision::Stop(noticed(view, &plan.status, reasons::SUSPENDED));
     }
-    if is_suspended(&plan.status) {
+    if plan.status.phase == JobPhase::Suspended {
         resume(view.spec(), &mut plan.status, view.now);
         return Decision::GoOn;
     }
-    if let Some(message) = failed_for_good(view.spec(), &mut plan.status, &current, view.now) {
+    let losses = Losses::of(view, seen, &current, plan);
+    // Programs that start together fail together: who fails beside one that was taken away fails because of that.
+    if !losses.is_whole()
+        && let Some(message) = failed_for_good(view.spec(), &mut plan.status, &current, view.now)
+    {
         plan.status.message = Some(message);
         return stop(reasons::RETRIES_EXHAUSTED, view.now);
     }
-    lost(view, seen, &current, plan);
+    losses.count(view, plan);
     match out_of_time(view, &plan.status) {
         Some(Timeout::Now(stop)) => Decision::Stop(stop),
         Some(Timeout::Later(wait)) => {
@@ -67,9 +74,22 @@ fn stop(reason: &str, at: Timestamp) -> Decision {
     Decision::Stop(StopStatus { reason: reason.to_owned(), at: Time(whole(at)) })
 }
 
+/// Whether a stop for this reason is because time is up.
+pub(crate) fn is_timed(reason: &str) -> bool {
+    [reasons::MAX_RUN_TIME, reasons::DEADLINE].contains(&reason)
+}
+
 /// A stop for good that people ask for, or one that was decided before.
-fn ending(view: &View<'_>, status: &AIJobStatus) -> Option<StopStatus> {
-    let decided = status.stop.clone().filter(|stop| stop.reason != reasons::SUSPENDED);
+fn ending(view: &View<'_>, status: &AIJobStatus, well: bool) -> Option<StopStatus> {
+    let decided = match &status.stop {
+        Some(stop) if stop.reason == reasons::SUSPENDED => None,
+        // The end is told before it comes: until then work may end well, and people may give it more time.
+        Some(stop) if is_timed(&stop.reason) && stop.at.0 > view.now => match out_of_time(view, status) {
+            Some(Timeout::Now(stop)) if !well => Some(stop),
+            _ => None,
+        },
+        decided => decided.clone(),
+    };
     let succeeded = decided.as_ref().is_some_and(|stop| stop.reason == reasons::SUCCEEDED);
     if view.spec().cancel && !succeeded {
         return Some(noticed(view, status, reasons::CANCELLED));
@@ -100,17 +120,17 @@ fn is_piecemeal(spec: &AIJobSpec) -> bool {
     spec.tasks.iter().all(|task| policy(spec, task) == RestartPolicy::Task)
 }
 
-fn policy(spec: &AIJobSpec, task: &TaskSpec) -> RestartPolicy {
+pub(super) fn policy(spec: &AIJobSpec, task: &TaskSpec) -> RestartPolicy {
     task.restart_policy.unwrap_or(spec.restart_policy)
 }
 
-fn has_succeeded(spec: &AIJobSpec, current: &[Seen<'_>]) -> bool {
+fn has_succeeded(spec: &AIJobSpec, current: &[Seen<'_>], done: &Done) -> bool {
     kind::deciding(spec).into_iter().all(|name| {
         let Some(at) = spec.tasks.iter().position(|task| task.name == name) else { return false };
         let task = &spec.tasks[at];
-        let count =
-            |state: State| current.iter().filter(|pod| pod.task == Some(at) && pod.state == state).count();
-        let (well, badly) = (count(State::Succeeded), count(State::Failed));
+        let failed = |pod: &&Seen<'_>| pod.task == Some(at) && pod.state == State::Failed;
+        let badly = current.iter().filter(failed).filter(|pod| !done.has(at, pod.index)).count();
+        let well = done.count(at);
         let all = usize::try_from(task.replicas).unwrap_or(usize::MAX);
         let enough = usize::try_from(task.minimum()).unwrap_or(usize::MAX).max(1);
         well + badly == all && well >= enough
@@ -155,6 +175,7 @@ fn failed_for_good(
         status.retries += count;
         back_off(spec, status, now);
         status.replaced.extend(alone.iter().map(|pod| pod.uid().to_owned()));
+        status.queued_time = Some(Time(whole(now)));
         status.message = Some(first.failure());
     }
     None
@@ -175,13 +196,13 @@ fn back_off(spec: &AIJobSpec, status: &mut AIJobStatus, now: Timestamp) {
     wait(status, now, seconds);
 }
 
-fn wait(status: &mut AIJobStatus, now: Timestamp, seconds: i64) {
+pub(super) fn wait(status: &mut AIJobStatus, now: Timestamp, seconds: i64) {
     let at = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(now);
     status.retry_time = Some(Time(whole(at)));
 }
 
 /// All Pods are to be made again.
-fn begin_again(status: &mut AIJobStatus, phase: JobPhase, reason: &str, now: Timestamp) {
+pub(super) fn begin_again(status: &mut AIJobStatus, phase: JobPhase, reason: &str, now: Timestamp) {
     status.attempt += 1;
     status.attempt_start_time = None;
     status.queued_time = Some(Time(whole(now)));
@@ -190,66 +211,14 @@ fn begin_again(status: &mut AIJobStatus, phase: JobPhase, reason: &str, now: Tim
     status.reason = Some(reason.to_owned());
 }
 
-/// Counts Pods that are lost without having failed: they are made again, and no retry is taken for it.
-fn lost(view: &View<'_>, seen: &[Seen<'_>], current: &[Seen<'_>], plan: &mut Plan) {
-    let (spec, now) = (view.spec(), view.now);
-    let going: Vec<(&Seen<'_>, Loss)> =
-        current.iter().filter_map(|pod| pod.loss().map(|loss| (pod, loss))).collect();
-    let vanished = vanished(view, seen, &plan.status);
-    let preempted = going.iter().any(|(_, loss)| *loss == Loss::Preempted);
-    let is_whole =
-        |at: Option<usize>| at.is_some_and(|at| policy(spec, &spec.tasks[at]) != RestartPolicy::Task);
-    let started = plan.status.attempt_start_time.is_some();
-    let whole_lost =
-        going.iter().any(|(pod, _)| is_whole(pod.task) && (started || pod.state != State::Waiting));
-    plan.doubtful = vanished && !whole_lost;
-    if whole_lost || vanished {
-        let (phase, reason) = if preempted {
-            (JobPhase::Preempted, reasons::PREEMPTED)
-        } else {
-            (JobPhase::Restarting, reasons::POD_LOST)
-        };
-        let name = going.first().map_or("a Pod", |(pod, _)| pod.name()).to_owned();
-        begin_again(&mut plan.status, phase, reason, now);
-        plan.status.message = Some(if preempted {
-            "others took its place; it waits for a new one".to_owned()
-        } else {
-            format!("{name} was taken away or lost by its node; all Pods are made again")
-        });
-        if !preempted {
-            wait(&mut plan.status, now, spec.backoff_seconds.min(LONGEST_BACK_OFF));
-        }
-        plan.status.preemptions += i32::from(preempted);
-    } else if !going.is_empty() {
-        plan.status.replaced.extend(going.iter().map(|(pod, _)| pod.uid().to_owned()));
-        if preempted {
-            plan.status.preemptions += 1;
-        } else {
-            wait(&mut plan.status, now, spec.backoff_seconds.min(LONGEST_BACK_OFF));
-        }
-    }
-}
-
-/// Whether a Pod is gone without a trace that a started attempt had, of a task that starts together.
-fn vanished(view: &View<'_>, seen: &[Seen<'_>], status: &AIJobStatus) -> bool {
-    if status.attempt_start_time.is_none() {
-        return false;
-    }
-    missing(view, seen).iter().any(|place| {
-        let known = status.tasks.iter().find(|task| task.name == place.task.name);
-        policy(view.spec(), place.task) != RestartPolicy::Task
-            && known.is_some_and(|task| place.index < task.replicas)
-    })
-}
-
-enum Timeout {
+pub(crate) enum Timeout {
     /// It is time to give notice or to stop.
     Now(StopStatus),
     /// It will be.
     Later(SignedDuration),
 }
 
-fn out_of_time(view: &View<'_>, status: &AIJobStatus) -> Option<Timeout> {
+pub(crate) fn out_of_time(view: &View<'_>, status: &AIJobStatus) -> Option<Timeout> {
     let spec = view.spec();
     let started = status.attempt_start_time.as_ref().map(|time| time.0);
     let longest = spec.max_run_seconds.map(SignedDuration::from_secs);

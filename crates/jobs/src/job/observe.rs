@@ -59,14 +59,6 @@ impl Seen<'_> {
         self.pod.metadata.annotations.as_ref()?.get(name).map(String::as_str)
     }
 
-    pub(crate) fn cards(&self) -> Option<&str> {
-        self.annotation(names::ANNOTATION_CARDS)
-    }
-
-    pub(crate) fn node(&self) -> Option<&str> {
-        self.pod.spec.as_ref()?.node_name.as_deref()
-    }
-
     /// Notice it has been given.
     pub(crate) fn stop_at(&self) -> Option<&str> {
         self.annotation(names::ANNOTATION_STOP_AT)

@@ -1,17 +1,27 @@
 //! What people are told: phase, counts, times, nodes, cards, conditions.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::Time};
+use kube::ResourceExt as _;
 use maar_api::v1alpha1::{
     AIJobSpec, AIJobStatus, CardUse, CleanupRule, JobPhase, TaskStatus, condition_types, reasons,
 };
 
 use super::{
+    done::Done,
     observe::{Seen, State, is_current},
     plan::{Plan, View},
 };
-use crate::cleanup::ending;
-use crate::status::{Say, bounded, set_condition, whole};
+use crate::{
+    card,
+    cleanup::ending,
+    status::{Say, bounded, set_condition, whole},
+};
+
+/// So many nodes, and cards of so many Pods, are named: an object has only so much room.
+const MOST_PLACES: usize = 1000;
 
 /// The phase of a job that is being stopped, or is.
 pub(crate) fn stopping_phase(reason: &str, done: bool) -> JobPhase {
@@ -49,13 +59,13 @@ pub(crate) fn fill(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) {
     let stopping = plan.status.stop.is_some()
         || plan.status.phase.is_final()
         || plan.status.phase == JobPhase::Suspended;
-    plan.status.tasks = counts(view.spec(), seen, &plan.status);
+    plan.status.tasks = counts(view.spec(), seen, &plan.status, &plan.done);
     let running: i32 = plan.status.tasks.iter().map(|task| task.running).sum();
     plan.status.ready = Some(format!("{running}/{}", view.spec().replicas()));
     if !stopping {
         going_on(view, seen, plan);
     }
-    places(seen, &mut plan.status);
+    places(seen.iter().map(|pod| pod.pod), &mut plan.status);
     let status = &mut plan.status;
     if status.message.is_none() {
         // Why it is being stopped is why it has ended.
@@ -70,21 +80,29 @@ pub(crate) fn fill(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) {
     conditions(status, view.job.metadata.generation, view.now);
 }
 
-fn counts(spec: &AIJobSpec, seen: &[Seen<'_>], status: &AIJobStatus) -> Vec<TaskStatus> {
+fn counts(spec: &AIJobSpec, seen: &[Seen<'_>], status: &AIJobStatus, done: &Done) -> Vec<TaskStatus> {
     let mut tasks: Vec<TaskStatus> = spec
         .tasks
         .iter()
-        .map(|task| TaskStatus { name: task.name.clone(), replicas: task.replicas, ..TaskStatus::default() })
+        .enumerate()
+        .map(|(at, task)| TaskStatus {
+            name: task.name.clone(),
+            replicas: task.replicas,
+            succeeded: i32::try_from(done.count(at)).unwrap_or(i32::MAX),
+            succeeded_indices: done.text(at),
+            ..TaskStatus::default()
+        })
         .collect();
     for pod in seen {
         let Some(task) = pod.task.map(|at| &mut tasks[at]) else { continue };
         let count = match pod.state {
+            // Counted already.
+            State::Succeeded if is_current(pod, status) => continue,
             _ if pod.going => &mut task.stopping,
             State::Waiting => &mut task.pending,
             State::Starting => &mut task.starting,
-            State::Running if !is_current(pod, status) => &mut task.stopping,
-            State::Running => &mut task.running,
-            State::Succeeded => &mut task.succeeded,
+            State::Running | State::Succeeded if !is_current(pod, status) => &mut task.stopping,
+            State::Running | State::Succeeded => &mut task.running,
             State::Failed => &mut task.failed,
         };
         *count += 1;
@@ -96,13 +114,16 @@ fn counts(spec: &AIJobSpec, seen: &[Seen<'_>], status: &AIJobStatus) -> Vec<Task
 fn going_on(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) {
     let spec = view.spec();
     let current: Vec<&Seen<'_>> = seen.iter().filter(|pod| is_current(pod, &plan.status)).collect();
-    let complete = i32::try_from(current.len()).unwrap_or(i32::MAX) == spec.replicas();
+    let enough = enough(spec, &current, &plan.done);
+    let complete = current.iter().filter(|pod| !is_done(pod, &plan.done)).count()
+        + done_count(spec, &plan.done)
+        == usize::try_from(spec.replicas()).unwrap_or(usize::MAX);
     let status = &mut plan.status;
     let started = status.attempt_start_time.is_some();
     if status.queued_time.is_none() {
         status.queued_time = Some(Time(whole(view.now)));
     }
-    if enough(spec, &current, State::Running) && (started || complete) {
+    if enough && (started || complete) {
         let now = Time(whole(view.now));
         status.phase = JobPhase::Running;
         status.reason = Some(reasons::MINIMUM_RUNNING.to_owned());
@@ -138,11 +159,19 @@ fn going_on(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) {
     status.reason = Some(reason.to_owned());
 }
 
-/// Whether every task has its minimum, and the job has its own, in `state` or ended well.
-fn enough(spec: &AIJobSpec, current: &[&Seen<'_>], state: State) -> bool {
+fn is_done(pod: &Seen<'_>, done: &Done) -> bool {
+    pod.task.is_some_and(|at| done.has(at, pod.index))
+}
+
+fn done_count(spec: &AIJobSpec, done: &Done) -> usize {
+    (0..spec.tasks.len()).map(|at| done.count(at)).sum()
+}
+
+/// Whether of every task, and of the job, enough Pods run or have ended well.
+fn enough(spec: &AIJobSpec, current: &[&Seen<'_>], done: &Done) -> bool {
     let count = |at: usize| {
         let here = current.iter().filter(|pod| pod.task == Some(at) && !pod.going);
-        here.filter(|pod| pod.state == state || pod.state == State::Succeeded).count()
+        here.filter(|pod| pod.state == State::Running && !is_done(pod, done)).count() + done.count(at)
     };
     let counts: Vec<i32> =
         (0..spec.tasks.len()).map(|at| i32::try_from(count(at)).unwrap_or(i32::MAX)).collect();
@@ -150,26 +179,26 @@ fn enough(spec: &AIJobSpec, current: &[&Seen<'_>], state: State) -> bool {
     spec.tasks.iter().zip(&counts).all(|(task, count)| *count >= task.minimum()) && total >= spec.minimum()
 }
 
-/// Nodes and cards; those of the end are kept when the Pods are gone.
-fn places(seen: &[Seen<'_>], status: &mut AIJobStatus) {
-    let mut nodes: Vec<String> = seen.iter().filter_map(Seen::node).map(str::to_owned).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    let cards: Vec<CardUse> = seen
-        .iter()
-        .filter_map(|pod| {
-            let (node, cards) = (pod.node()?.to_owned(), pod.cards()?.to_owned());
-            Some(CardUse { pod: pod.name().to_owned(), node, cards })
-        })
-        .collect();
+/// Nodes and cards of the Pods that are left; those of the end are kept when the Pods are gone.
+pub(crate) fn places<'a>(pods: impl Iterator<Item = &'a Pod>, status: &mut AIJobStatus) {
+    let mut nodes = BTreeSet::new();
+    let mut cards = Vec::new();
+    for pod in pods {
+        let Some(node) = pod.spec.as_ref().and_then(|spec| spec.node_name.clone()) else { continue };
+        if let Some(held) = card::held(pod) {
+            cards.push(CardUse { pod: pod.name_any(), node: node.clone(), cards: held });
+        }
+        nodes.insert(node);
+    }
     if nodes.is_empty() && status.phase.is_final() {
         return;
     }
-    status.nodes = nodes;
+    cards.truncate(MOST_PLACES);
+    status.nodes = nodes.into_iter().take(MOST_PLACES).collect();
     status.cards = cards;
 }
 
-fn sentence(spec: &AIJobSpec, status: &AIJobStatus) -> String {
+pub(crate) fn sentence(spec: &AIJobSpec, status: &AIJobStatus) -> String {
     let total = spec.replicas();
     let sum = |count: fn(&TaskStatus) -> i32| status.tasks.iter().map(count).sum::<i32>();
     match status.phase {
@@ -201,7 +230,7 @@ fn sentence(spec: &AIJobSpec, status: &AIJobStatus) -> String {
     }
 }
 
-fn conditions(status: &mut AIJobStatus, generation: Option<i64>, now: Timestamp) {
+pub(crate) fn conditions(status: &mut AIJobStatus, generation: Option<i64>, now: Timestamp) {
     let (reason, message) =
         (status.reason.clone().unwrap_or_default(), status.message.clone().unwrap_or_default());
     let running = matches!(status.phase, JobPhase::Running | JobPhase::Completing);

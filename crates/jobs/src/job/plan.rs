@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
-use maar_api::v1alpha1::{AIJob, AIJobSpec, AIJobStatus, JobPhase, StopStatus, reasons};
+use maar_api::v1alpha1::{AIJob, AIJobSpec, AIJobStatus, StopStatus, reasons};
 
 use super::{
-    decide::{self, Decision},
+    decide::{self, Decision, is_timed},
+    done::Done,
     observe::{Seen, is_current, observe},
     outcome,
 };
@@ -48,6 +49,8 @@ pub(crate) struct Plan {
     pub(crate) expired: bool,
     /// When to look again even if nothing changes.
     pub(crate) again: Option<Duration>,
+    /// Work that is done and need not be done again.
+    pub(crate) done: Done,
     /// A Pod is held to be lost because it was not seen: make sure before acting.
     pub(crate) doubtful: bool,
 }
@@ -72,7 +75,13 @@ pub(crate) fn plan(view: &View<'_>) -> Plan {
     plan.status.observed_generation = view.job.metadata.generation;
     plan.status.message = None;
     forget_replaced(&mut plan.status, &seen);
-    match decide::decide(view, &seen, &mut plan) {
+    plan.done = Done::of(view.spec(), &plan.status, &seen);
+    let attempt = plan.status.attempt;
+    let decision = decide::decide(view, &seen, &mut plan);
+    if plan.status.attempt != attempt {
+        plan.done.forget();
+    }
+    match decision {
         Decision::Stop(stop) => stopping(view, &seen, &mut plan, stop),
         Decision::GoOn => going_on(view, &seen, &mut plan),
     }
@@ -110,10 +119,12 @@ fn going_on(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) {
     plan.status.stop = None;
     let leaving: Vec<&Seen<'_>> = seen.iter().filter(|pod| !is_current(pod, &plan.status)).collect();
     plan.delete = leaving.iter().filter(|pod| !pod.going).map(|pod| pod.pod.clone()).collect();
-    // Only suspensions are taken back, and the scheduler's notices are not ours to take.
-    let told = seen.iter().filter(|pod| {
-        is_current(pod, &plan.status) && !pod.going && pod.stop_reason() == Some(reasons::SUSPENDED)
-    });
+    // Suspensions are taken back, and ends of which there is no talk any more; the scheduler's notices are not ours to
+    // take.
+    let is_ours = |reason: &str| reason == reasons::SUSPENDED || is_timed(reason);
+    let told = seen
+        .iter()
+        .filter(|pod| is_current(pod, &plan.status) && !pod.going && pod.stop_reason().is_some_and(is_ours));
     plan.calm = told.map(|pod| pod.pod.clone()).collect();
     let wait = plan.status.retry_time.as_ref().map(|time| time.0.duration_since(view.now));
     if let Some(wait) = wait.filter(SignedDuration::is_positive) {
@@ -125,20 +136,19 @@ fn going_on(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) {
     if leaving.iter().any(|pod| pod.attempt < plan.status.attempt) {
         return;
     }
-    for place in missing(view, seen) {
+    for place in missing(view, seen, &plan.done) {
         plan.create.push(render(&place, plan.status.attempt));
     }
     plan.objects = !plan.create.is_empty();
 }
 
-/// Places of the job for which there is no Pod of any attempt.
-pub(crate) fn missing<'a>(view: &View<'a>, seen: &[Seen<'_>]) -> Vec<Place<'a>> {
+/// Places of the job for which there is no Pod of any attempt, and whose work is not done.
+pub(crate) fn missing<'a>(view: &View<'a>, seen: &[Seen<'_>], done: &Done) -> Vec<Place<'a>> {
     let job = view.job;
-    let places = job
-        .spec
-        .tasks
-        .iter()
-        .flat_map(|task| (0..task.replicas).map(move |index| Place { job, task, index }));
+    let places = job.spec.tasks.iter().enumerate().flat_map(|(at, task)| {
+        let left = (0..task.replicas).filter(move |index| !done.has(at, *index));
+        left.map(move |index| Place { job, task, index })
+    });
     places
         .filter(|place| {
             let name = name::pod(name::of(job), &place.task.name, place.index);
@@ -152,18 +162,30 @@ fn after_the_end(view: &View<'_>, status: AIJobStatus, seen: &[Seen<'_>]) -> Pla
     let mut plan = Plan { status, ..Plan::default() };
     let left = seen.iter().filter(|pod| pod.is_active() && !pod.going);
     plan.delete = left.map(|pod| pod.pod.clone()).collect();
-    let ended = plan.status.completion_time.as_ref().map_or(view.now, |time| time.0);
-    if let Some(ttl) = view.spec().ttl_seconds_after_finished {
-        let wait = ttl - view.now.duration_since(ended).as_secs();
-        match u64::try_from(wait).ok().filter(|wait| *wait > 0) {
-            Some(wait) => plan.again = Some(Duration::from_secs(wait)),
-            None => plan.expired = true,
-        }
+    match stay(view.spec(), &plan.status, view.now) {
+        Stay::ForEver => {}
+        Stay::For(wait) => plan.again = Some(wait),
+        Stay::Over => plan.expired = true,
     }
     plan
 }
 
-/// Whether a job waits on purpose.
-pub(crate) fn is_suspended(status: &AIJobStatus) -> bool {
-    status.phase == JobPhase::Suspended && status.reason.as_deref() == Some(reasons::SUSPENDED)
+/// How long a job that is over is still there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stay {
+    ForEver,
+    For(Duration),
+    /// It goes now.
+    Over,
+}
+
+/// How long a job that is over is still there.
+pub(crate) fn stay(spec: &AIJobSpec, status: &AIJobStatus, now: Timestamp) -> Stay {
+    let Some(ttl) = spec.ttl_seconds_after_finished else { return Stay::ForEver };
+    let ended = status.completion_time.as_ref().map_or(now, |time| time.0);
+    let left = ttl - now.duration_since(ended).as_secs();
+    u64::try_from(left)
+        .ok()
+        .filter(|left| *left > 0)
+        .map_or(Stay::Over, |left| Stay::For(Duration::from_secs(left)))
 }

@@ -6,14 +6,16 @@
 
 use std::sync::Arc;
 
-use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::BoxFuture, stream};
+use futures::{
+    FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _, future::BoxFuture, stream,
+};
 use k8s_openapi::{
     api::core::v1::{ConfigMap, Pod, Secret, Service},
     apimachinery::pkg::apis::meta::v1::Time,
 };
 use kube::{
     Api, ResourceExt as _,
-    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams},
     core::ApiResource,
 };
 use maar_api::{
@@ -21,7 +23,7 @@ use maar_api::{
     v1alpha1::{AIJob, AIJobStatus, Backend, JobPhase, condition_types, reasons},
 };
 use maar_controller::{
-    Categorized as _, Category, Context, Error,
+    Context, Error,
     apply::Writer,
     error::chain,
     events::{News, Severity},
@@ -36,14 +38,14 @@ use crate::{
     index::{Index, Key},
     key::Entropy,
     malformed::{self, Told},
-    name, object,
+    name, object, own,
     status::{self, Say, bounded, set_condition, whole},
     template::{sentence, unknown_fields},
 };
 
 /// The field manager of this controller.
 pub(crate) const MANAGER: &str = "maar-jobs";
-const WRITER: Writer = Writer::new(MANAGER);
+pub(super) const WRITER: Writer = Writer::new(MANAGER);
 /// Pods written at a time.
 const PARALLEL: usize = 16;
 /// Conditions that this controller looks after.
@@ -56,10 +58,16 @@ const CONDITIONS: [&str; 6] = [
     condition_types::TEMPLATE_UNDERSTOOD,
 ];
 /// What a job that cannot be read is told.
-const MALFORMED: Told = Told { manager: MANAGER, phase: "Prequeue", condition: condition_types::VALID };
+const MALFORMED: Told = Told {
+    manager: MANAGER,
+    phase: "Prequeue",
+    condition: condition_types::VALID,
+    conditions: &CONDITIONS,
+    of_others: &["queue", "cleanup"],
+};
 
 /// One write of many that do not depend on each other.
-type Write<'a> = BoxFuture<'a, Result<(), Error>>;
+type Write<'a> = BoxFuture<'a, Result<(), JobError>>;
 
 /// What a reconcile needs.
 #[derive(Debug, Clone)]
@@ -67,6 +75,8 @@ pub(crate) struct Jobs {
     pub(crate) context: Context,
     pub(crate) index: Index<AIJob>,
     pub(crate) pods: Index<Pod>,
+    /// Pods of Volcano's Jobs.
+    pub(crate) volcano_pods: Index<Pod>,
     pub(crate) entropy: Entropy,
 }
 
@@ -85,9 +95,12 @@ impl Jobs {
             return Ok(Next::AwaitChange);
         }
         let over = job.status.as_ref().is_some_and(|status| status.phase.is_final());
-        let problems = problems(&job.spec);
-        if !over && !problems.is_empty() {
-            return self.invalid(&job, &problems.join("; ")).await;
+        // What makes no sense any more can still be cancelled.
+        if !over && !job.spec.cancel {
+            let problems = problems(&job);
+            if !problems.is_empty() {
+                return self.invalid(&job, &problems.join("; ")).await;
+            }
         }
         if family::is_parent(&job.spec) {
             return self.reconcile_family(&key, &job).await;
@@ -108,18 +121,13 @@ impl Jobs {
             self.fresh_enough(key, job, &pods).await?;
             next = plan(&View { job, pods: &pods, now });
         }
-        self.write_status(job, &next.status).await?;
-        match self.carry_out(key, job, &next).await {
-            Err(JobError::Cluster(error))
-                if matches!(error.category(), Category::Denied | Category::Invalid) =>
-            {
-                self.refused(job, &next.status, &error).await?;
-                // What refuses today (a quota, a policy) may allow tomorrow, and the job will not change by itself.
-                Err(JobError::Refused(error))
-            }
-            Err(error) => Err(error),
-            Ok(()) => Ok(next.again.map_or(Next::AwaitChange, Next::After)),
+        let written = self.write_status(job, &next.status).await?;
+        if let Err(error) = self.carry_out(key, job, &next).await {
+            let refusal = error.into_refusal()?;
+            self.refused(written.as_ref().unwrap_or(job), &next.status, &refusal).await?;
+            return Err(refusal);
         }
+        Ok(next.again.map_or(Next::AwaitChange, Next::After))
     }
 
     /// A view of the job from before its present attempt is no ground to act on. If it is the newest there is, the Pod
@@ -148,19 +156,18 @@ impl Jobs {
         if plan.objects {
             self.write_objects(key, job).await?;
         }
-        let notice = plan.status.stop.as_ref().map(|stop| (stop.at.0.to_string(), stop.reason.clone()));
         let mut writes: Vec<Write<'_>> = Vec::new();
         for pod in &plan.notify {
-            writes.push(annotate(&pods, pod, notice.clone()).boxed());
+            writes.push(own::give_notice(MANAGER, &pods, pod, plan.status.stop.as_ref()).boxed());
         }
         for pod in &plan.calm {
-            writes.push(annotate(&pods, pod, None).boxed());
+            writes.push(own::give_notice(MANAGER, &pods, pod, None).boxed());
         }
         for pod in &plan.delete {
-            writes.push(WRITER.delete_any_version(&pods, pod, DeleteParams::default()).boxed());
+            writes.push(WRITER.delete_any_version(&pods, pod, DeleteParams::default()).err_into().boxed());
         }
         for pod in &plan.create {
-            writes.push(create(&pods, pod).boxed());
+            writes.push(own::create(MANAGER, &pods, pod).boxed());
         }
         stream::iter(writes).buffer_unordered(PARALLEL).try_collect::<()>().await?;
         if plan.expired {
@@ -172,10 +179,10 @@ impl Jobs {
     async fn write_objects(&self, key: &Key, job: &AIJob) -> Result<(), JobError> {
         let client = &self.context.client;
         let services: Api<Service> = Api::namespaced(client.clone(), &key.namespace);
-        WRITER.apply(&services, &object::service(job)).await?;
+        own::apply(WRITER, &services, &object::service(job)).await?;
         if let Some(files) = object::files(job) {
             let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &key.namespace);
-            WRITER.apply(&maps, &files).await?;
+            own::apply(WRITER, &maps, &files).await?;
         }
         self.write_secret(key, job).await
     }
@@ -186,19 +193,27 @@ impl Jobs {
             let secrets: Api<Secret> = Api::namespaced(self.context.client.clone(), &key.namespace);
             let secret =
                 object::secret(job, &self.entropy).ok_or_else(|| JobError::NoEntropy(key.to_string()))?;
-            WRITER.ensure(&secrets, &secret).await?;
+            own::ensure(WRITER, &secrets, &secret).await?;
         }
         Ok(())
     }
 
     async fn reconcile_family(&self, key: &Key, job: &AIJob) -> Result<Next, JobError> {
-        let children: Vec<AIJob> = self.index.of(key).iter().map(|child| (**child).clone()).collect();
-        let children: Vec<AIJob> = children.into_iter().filter(|child| is_owned(job, child)).collect();
+        let children = self.index.of(key);
+        let own = children.iter().filter(|child| own::belongs_to(&***child, job.metadata.uid.as_deref()));
+        let children: Vec<AIJob> = own.map(|child| (**child).clone()).collect();
         let now = self.context.environment.clock.now();
         let mut plan = family::plan(&FamilyView { job, children: &children, now });
         let valid = Say { kind: condition_types::VALID, holds: true, reason: reasons::AS_ASKED, message: "" };
         set_condition(&mut plan.status.conditions, job.metadata.generation, now, &valid);
-        self.carry_out_family(key, job, &plan).await?;
+        let result = self.carry_out_family(key, job, &plan).await;
+        if let Err(error) = result {
+            let refusal = error.into_refusal()?;
+            plan.status.reason = Some(reasons::REFUSED.to_owned());
+            plan.status.message = Some(bounded(&chain(&refusal)));
+            self.write_status(job, &plan.status).await?;
+            return Err(refusal);
+        }
         self.write_status(job, &plan.status).await?;
         Ok(plan.again.map_or(Next::AwaitChange, Next::After))
     }
@@ -212,7 +227,7 @@ impl Jobs {
             change_spec(&api, child, json!({ "suspend": suspend })).await?;
         }
         for child in &plan.create {
-            WRITER.ensure(&api, child).await?;
+            own::ensure(WRITER, &api, child).await?;
         }
         for child in &plan.delete {
             WRITER.delete_any_version(&api, child, DeleteParams::background()).await?;
@@ -223,26 +238,30 @@ impl Jobs {
         Ok(())
     }
 
-    /// Writes the status if it says something new, and tells people of a new phase.
-    pub(crate) async fn write_status(&self, job: &AIJob, wanted: &AIJobStatus) -> Result<(), JobError> {
+    /// Writes the status if it says something new, and tells people of a new phase. Returns the job as it is then.
+    pub(crate) async fn write_status(
+        &self,
+        job: &AIJob,
+        wanted: &AIJobStatus,
+    ) -> Result<Option<AIJob>, JobError> {
         let before = job.status.clone().unwrap_or_default();
         let mut wanted = wanted.clone();
         if !wanted.phase.is_final() {
             self.look_at_templates(job, &mut wanted).await?;
         }
         if job.status.as_ref() == Some(&wanted) {
-            return Ok(());
+            return Ok(None);
         }
         let mut own = wanted.clone();
         // The scheduler's, and that of clean-up.
         own.queue = None;
         own.cleanup = None;
         own.conditions.retain(|condition| CONDITIONS.contains(&condition.type_.as_str()));
-        status::write(&self.job_api(&Key::of(job)), MANAGER, job, &own).await?;
+        let written = status::write(&self.job_api(&Key::of(job)), MANAGER, job, &own).await?;
         if wanted.phase != before.phase {
             self.tell(job, &wanted);
         }
-        Ok(())
+        Ok(Some(written))
     }
 
     fn tell(&self, job: &AIJob, status: &AIJobStatus) {
@@ -267,16 +286,23 @@ impl Jobs {
         Ok(Next::AwaitChange)
     }
 
-    async fn refused(&self, job: &AIJob, wanted: &AIJobStatus, error: &Error) -> Result<(), JobError> {
+    /// Says what is refused, on top of the version that the refused write followed from. A job that runs says so, and
+    /// what is refused beside that is an event.
+    async fn refused(&self, seen: &AIJob, wanted: &AIJobStatus, error: &JobError) -> Result<(), JobError> {
+        let note = bounded(&chain(error));
+        let at_work = wanted.tasks.iter().any(|task| task.starting + task.running > 0);
+        if at_work || wanted.stop.is_some() || wanted.phase.is_final() {
+            let severity = Severity::Warning;
+            let news = News { severity, reason: reasons::REFUSED, action: "Reconciling", note };
+            self.context.recorder.record(seen, news);
+            return Ok(());
+        }
         let mut status = wanted.clone();
         status.phase = JobPhase::Prequeue;
         status.reason = Some(reasons::REFUSED.to_owned());
-        status.message = Some(bounded(&chain(error)));
-        let api = self.job_api(&Key::of(job));
-        let fresh = api.get(&job.name_any()).await;
-        let fresh = fresh.map_err(|source| Error::in_step(format!("read job {}", job.name_any()), source))?;
-        if fresh.status.as_ref().and_then(|status| status.message.as_ref()) != status.message.as_ref() {
-            self.write_status(&fresh, &status).await?;
+        status.message = Some(note);
+        if seen.status.as_ref().and_then(|status| status.message.as_ref()) != status.message.as_ref() {
+            self.write_status(seen, &status).await?;
         }
         Ok(())
     }
@@ -324,11 +350,7 @@ impl Jobs {
 
 /// Pods that this very job owns: a namesake's may still be on their way out.
 fn owned(job: &AIJob, pods: Vec<Pod>) -> Vec<Pod> {
-    pods.into_iter().filter(|pod| is_owned(job, pod)).collect()
-}
-
-fn is_owned<K: kube::Resource<DynamicType = ()>>(job: &AIJob, object: &K) -> bool {
-    object.owner_references().iter().any(|owner| Some(&owner.uid) == job.metadata.uid.as_ref())
+    pods.into_iter().filter(|pod| own::belongs_to(pod, job.metadata.uid.as_deref())).collect()
 }
 
 /// Whether a Pod says that it is of a later attempt than the job knows of.
@@ -336,31 +358,6 @@ fn is_ahead(job: &AIJob, pod: &Pod) -> bool {
     let attempt = job.status.as_ref().map_or(0, |status| status.attempt);
     let label = pod.labels().get(names::LABEL_ATTEMPT).and_then(|text| text.parse::<i32>().ok());
     label.is_some_and(|of| of > attempt)
-}
-
-/// Creates a Pod unless there is one of its name; whose it is shows when the watch brings it.
-async fn create(pods: &Api<Pod>, pod: &Pod) -> Result<(), Error> {
-    let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
-    match pods.create(&params, pod).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
-        Err(source) => Err(Error::in_step(format!("create Pod {}", pod.name_any()), source)),
-    }
-}
-
-/// Gives notice, or takes it back.
-async fn annotate(pods: &Api<Pod>, pod: &Pod, notice: Option<(String, String)>) -> Result<(), Error> {
-    let (at, reason) = notice.unzip();
-    let body = json!({ "metadata": {
-        "uid": pod.uid(),
-        "annotations": { names::ANNOTATION_STOP_AT: at, names::ANNOTATION_STOP_REASON: reason },
-    } });
-    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-    match pods.patch_metadata(&pod.name_any(), &params, &Patch::Merge(&body)).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        Err(source) => Err(Error::in_step(format!("give notice to Pod {}", pod.name_any()), source)),
-    }
 }
 
 async fn change_spec(api: &Api<AIJob>, child: &AIJob, spec: serde_json::Value) -> Result<(), Error> {

@@ -146,6 +146,25 @@ fn a_preempted_job_is_queued_again_and_loses_no_retry() {
 }
 
 #[test]
+fn who_fails_because_another_was_taken_away_takes_no_retry() {
+    for taken in ["Preempted", "PodLost"] {
+        let mut world = running(ddp());
+        world.pods[1].metadata.deletion_timestamp =
+            Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(world.now));
+        if taken == "Preempted" {
+            let all = world.pods[1].metadata.annotations.get_or_insert_default();
+            all.insert(names::ANNOTATION_STOP_REASON.to_owned(), taken.to_owned());
+        }
+        // Its peers miss it at once, and are seen together with it.
+        world.become_("train-master-0", "Failed");
+        world.step();
+        assert_eq!(world.stands().1, taken);
+        let status = world.job.status.clone().unwrap();
+        assert_eq!((status.retries, status.attempt), (0, 1), "{taken}");
+    }
+}
+
+#[test]
 fn a_notice_of_the_scheduler_is_left_alone() {
     let mut world = running(ddp());
     for pod in &mut world.pods {
@@ -323,8 +342,8 @@ fn what_makes_no_sense_is_named() {
         .set("/array", json!({ "indices": "3-1" }))
         .set("/tasks/0/template/spec/restartPolicy", "Always")
         .build();
-    insta::assert_snapshot!(problems(&wrong.spec).join("\n"));
-    assert!(problems(&ddp().job.spec).is_empty());
+    insta::assert_snapshot!(problems(&wrong).join("\n"));
+    assert!(problems(&ddp().job).is_empty());
 }
 
 #[test]
@@ -335,6 +354,152 @@ fn a_job_for_volcano() {
         .set("/backend", "Volcano")
         .set("/account", "vision");
     insta::assert_yaml_snapshot!(volcano::manifest(&built.build()));
+}
+
+#[test]
+fn a_pod_that_ended_well_and_was_swept_away_is_not_made_again() {
+    for policy in ["Job", "Task", "Never"] {
+        let mut world =
+            running(World::new(job(JobType::Single).task("main", 3).set("/restartPolicy", policy)));
+        world.become_("train-main-1", "Succeeded");
+        world.settle();
+        world.pods.retain(|pod| pod.metadata.name.as_deref() != Some("train-main-1"));
+        world.settle();
+        assert_eq!(world.names(), ["train-main-0", "train-main-2"], "{policy}: its node was removed");
+        let status = world.job.status.clone().unwrap();
+        assert_eq!((status.attempt, world.stands().0.as_str()), (0, "Running"), "{policy}");
+        assert_eq!(status.tasks[0].succeeded, 1, "{policy}");
+        world.all_become("Succeeded");
+        world.settle();
+        assert_eq!(world.stands().0, "Completed", "{policy}");
+    }
+}
+
+#[test]
+fn what_begins_again_forgets_what_had_ended_well() {
+    let mut world = running(World::new(job(JobType::Single).task("main", 3).set("/retries", 1)));
+    world.become_("train-main-1", "Succeeded");
+    world.settle();
+    world.become_("train-main-0", "Failed");
+    world.settle();
+    world.pass(11);
+    world.settle();
+    assert_eq!(world.names().len(), 3);
+    assert_eq!(world.job.status.unwrap().tasks[0].succeeded, 0);
+}
+
+fn limited() -> World {
+    running(World::new(
+        job(JobType::Single)
+            .task("main", 1)
+            .set("/maxRunSeconds", 600)
+            .set("/stop", json!({ "noticeSeconds": 100 })),
+    ))
+}
+
+#[test]
+fn ending_well_before_the_time_is_up_is_success_also_after_the_notice() {
+    let mut world = limited();
+    world.pass(550);
+    assert_eq!(world.step().notify.len(), 1);
+    assert_eq!(world.stands().0, "Terminating");
+    world.all_become("Succeeded");
+    world.settle();
+    assert_eq!(world.stands(), ("Completed".to_owned(), "Succeeded".to_owned()));
+    let mut world = limited();
+    world.pass(550);
+    world.step();
+    world.all_become("Failed");
+    world.settle();
+    assert_eq!(world.stands().1, "MaxRunTimeExceeded", "who fails upon the notice gets no more time");
+}
+
+#[test]
+fn more_time_given_during_the_notice_takes_the_notice_back() {
+    let mut world = limited();
+    world.pass(550);
+    world.step();
+    world.job.spec.max_run_seconds = Some(6000);
+    assert_eq!(world.step().calm.len(), 1);
+    world.settle();
+    assert_eq!((world.stands().0.as_str(), world.names().len()), ("Running", 1));
+    world.pass(5450);
+    world.settle();
+    assert_eq!(world.stands(), ("Failed".to_owned(), "MaxRunTimeExceeded".to_owned()));
+}
+
+#[test]
+fn who_waits_for_a_new_pod_has_not_waited_since_the_beginning() {
+    let mut world = running(World::new(job(JobType::Single).task("main", 2).set("/restartPolicy", "Task")));
+    world.pass(36_000);
+    let now = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(world.now);
+    world.pods[0].metadata.deletion_timestamp = Some(now);
+    world.settle();
+    world.pass(11);
+    world.settle();
+    assert_eq!(world.stands().0, "Pending");
+    let queued = world.job.status.unwrap().queued_time.unwrap().0;
+    assert_eq!(world.now.duration_since(queued).as_secs(), 11, "not ten hours");
+}
+
+#[test]
+fn a_suspended_job_that_made_no_sense_for_a_while_is_resumed_as_any_other() {
+    let mut world = running(ddp());
+    world.job.spec.suspend = true;
+    world.settle();
+    // What is said of a spec that makes no sense.
+    world.job.status.as_mut().unwrap().reason = Some("Invalid".to_owned());
+    world.pass(1000);
+    world.job.spec.suspend = false;
+    world.settle();
+    let status = world.job.status.clone().unwrap();
+    assert_eq!((status.attempt, world.stands().0.as_str()), (1, "Pending"));
+    assert_eq!(status.queued_time.unwrap().0, world.now);
+}
+
+#[test]
+fn a_status_names_only_so_many_places() {
+    let mut world = World::new(job(JobType::Single).task("main", 1500));
+    world.settle();
+    world.all_become("Running");
+    for (number, pod) in world.pods.iter_mut().enumerate() {
+        pod.spec.as_mut().unwrap().node_name = Some(format!("node-{number}"));
+        let all = pod.metadata.annotations.get_or_insert_default();
+        all.insert(names::ANNOTATION_CARDS.to_owned(), "nvidia.com/gpu=0".to_owned());
+    }
+    world.settle();
+    let status = world.job.status.unwrap();
+    assert_eq!((status.nodes.len(), status.cards.len()), (1000, 1000));
+}
+
+#[test]
+fn names_that_would_be_too_long_are_named() {
+    let long = "a".repeat(38);
+    let named = |mut build: super::fixture::Build| {
+        build.0["metadata"]["name"] = json!(long);
+        problems(&build.build()).join("; ")
+    };
+    let host = named(job(JobType::Single).task("a-task-of-20-letters", 10_000));
+    assert!(host.contains("63"), "{host}");
+    assert_eq!(named(job(JobType::Single).task("main", 1000)), "");
+    let array = json!({ "indices": "0-9,300" });
+    let array = named(job(JobType::Single).task("main", 1).set("/array", array));
+    assert!(array.contains("-300") && array.contains("40"), "{array}");
+    let schedule =
+        named(job(JobType::Single).task("main", 1).set("/schedule", json!({ "cron": "0 * * * *" })));
+    assert!(schedule.contains("40"), "{schedule}");
+}
+
+#[test]
+fn volcano_is_not_left_to_its_own_idea_of_no_retries() {
+    // It takes zero for "not said", which is three.
+    for (retries, want) in [(0, "TerminateJob"), (2, "RestartJob")] {
+        let built = job(JobType::Single).task("main", 1).set("/backend", "Volcano").set("/retries", retries);
+        let made = volcano::manifest(&built.build());
+        let policies = made["spec"]["tasks"][0]["policies"].as_array().unwrap();
+        let failed = policies.iter().find(|one| one["event"] == "PodFailed").unwrap();
+        assert_eq!(failed["action"], want);
+    }
 }
 
 /// What may happen to a job.
@@ -410,6 +575,11 @@ proptest! {
         let plan = world.plan();
         prop_assert_eq!(Some(plan.status), world.job.status.clone());
         let over = world.job.status.as_ref().is_some_and(|status| status.phase.is_final());
-        prop_assert!(over || world.pods.len() == 3, "{:#?}", world.job.status);
+        let ended_well = |pod: &&k8s_openapi::api::core::v1::Pod| {
+            pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Succeeded")
+        };
+        let done = world.job.status.as_ref().map_or(0, |status| status.tasks[0].succeeded);
+        let left = world.pods.len() - world.pods.iter().filter(ended_well).count();
+        prop_assert!(over || usize::try_from(done).unwrap() + left == 3, "{:#?}", world.job.status);
     }
 }

@@ -4,28 +4,34 @@
 //! plug-ins. Suspending is aborting, and resuming is Volcano's own word for what follows: both are Commands to its
 //! controller, which takes the Pods away and keeps the Job.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::Time};
 use kube::{
     Api, ResourceExt as _,
-    api::{DynamicObject, Patch, PatchParams, PostParams},
+    api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions},
     core::{ApiResource, GroupVersionKind},
 };
-use maar_api::v1alpha1::{
-    AIJob, AIJobStatus, CleanupRule, JobPhase, RestartPolicy, TaskStatus, condition_types, reasons,
-};
-use maar_controller::{Error, pool::Next};
+use maar_api::v1alpha1::{AIJob, AIJobStatus, JobPhase, RestartPolicy, TaskStatus, condition_types, reasons};
+use maar_controller::{Error, error::chain, pool::Next};
 use serde_json::{Value, json};
 
-use super::reconcile::{Jobs, MANAGER};
+use super::{
+    Stay, View,
+    decide::{Timeout, out_of_time},
+    outcome,
+    reconcile::{Jobs, MANAGER, WRITER},
+    stay,
+};
 use crate::{
-    cleanup::{self, is_fresh},
+    cleanup::is_fresh,
     error::JobError,
     index::Key,
     kind::{self, Place},
-    name,
+    name, own,
     pod::{owner, render},
-    status::{Say, set_condition, whole},
+    status::{Say, bounded, set_condition, whole},
 };
 
 /// Annotation of Volcano's Job: the generation of the AIJob it was made for.
@@ -37,56 +43,131 @@ pub(crate) async fn reconcile(jobs: &Jobs, job: &AIJob) -> Result<Next, JobError
     let now = jobs.context.environment.clock.now();
     let before = job.status.clone().unwrap_or_default();
     if before.phase.is_final() {
-        return Ok(Next::AwaitChange);
+        return after_the_end(jobs, job, &before, now).await;
     }
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("batch.volcano.sh", "v1alpha1", "Job"));
-    let namespace = job.namespace().unwrap_or_default();
-    let api: Api<DynamicObject> = Api::namespaced_with(jobs.context.client.clone(), &namespace, &resource);
+    let api = api(jobs, job, &GroupVersionKind::gvk("batch.volcano.sh", "v1alpha1", "Job"));
     let failed = |source| Error::in_step(format!("apply the Volcano Job of {}", name::of(job)), source);
-    if let Some(reason) = ending(job, &before) {
-        match api.delete(name::of(job), &kube::api::DeleteParams::background()).await {
-            Err(kube::Error::Api(status)) if status.code != 404 => {
-                return Err(JobError::Cluster(failed(kube::Error::Api(status))));
-            }
-            _ => {}
-        }
-        return finish(jobs, job, ended(before, reason, now)).await;
-    }
-    jobs.write_secret(&Key::of(job), job).await?;
-    let found = match find_or_apply(&api, job).await {
+    let found = match api.get_opt(name::of(job)).await {
         Ok(found) => found,
         // A server that does not know the group answers in plain text, so there is no reason to look at.
-        Err(kube::Error::Api(status)) if status.code == 404 => {
+        Err(kube::Error::Api(status)) if status.code == 404 && !job.spec.cancel => {
             return finish(jobs, job, missing(job, before, now)).await;
         }
-        Err(source) => return Err(JobError::Cluster(failed(source))),
+        Err(kube::Error::Api(status)) if status.code == 404 => None,
+        Err(source) => return Err(failed(source).into()),
     };
-    if let Some(action) = command(job, &before, &found.data) {
+    let own = found.as_ref().filter(|found| own::belongs_to(*found, job.metadata.uid.as_deref()));
+    if let Some(reason) = ending(job, &before, now) {
+        if let Some(own) = own {
+            stop(&api, own).await.map_err(failed)?;
+        }
+        return finish(jobs, job, ended(job, before, reason, now)).await;
+    }
+    if let Some(other) = found.as_ref().filter(|_| own.is_none()) {
+        return in_the_way(jobs, job, before, other).await;
+    }
+    jobs.write_secret(&Key::of(job), job).await?;
+    let found = match write(&api, job, own).await {
+        Ok(found) => found,
+        Err(source) => {
+            // Volcano lets few fields of a Job be changed; what it runs goes on as it was.
+            let refusal = JobError::from(failed(source)).into_refusal()?;
+            let seen = own.map(|own| mirror(job, &before, own, &pods(jobs, job, own), now));
+            return finish(jobs, job, refused(seen.unwrap_or(before), &refusal)).await;
+        }
+    };
+    if let Some(action) = command(job, &found.data) {
         order(jobs, job, &found, action).await?;
     }
-    finish(jobs, job, mirror(job, &before, &found.data, now)).await
+    let status = mirror(job, &before, &found, &pods(jobs, job, &found), now);
+    finish(jobs, job, status).await
+}
+
+fn api(jobs: &Jobs, job: &AIJob, kind: &GroupVersionKind) -> Api<DynamicObject> {
+    let namespace = job.namespace().unwrap_or_default();
+    Api::namespaced_with(jobs.context.client.clone(), &namespace, &ApiResource::from_gvk(kind))
+}
+
+/// The job goes when its time is over. What is left of Volcano's goes with it.
+async fn after_the_end(
+    jobs: &Jobs,
+    job: &AIJob,
+    status: &AIJobStatus,
+    now: Timestamp,
+) -> Result<Next, JobError> {
+    match stay(&job.spec, status, now) {
+        Stay::ForEver => Ok(Next::AwaitChange),
+        Stay::For(wait) => Ok(Next::After(wait)),
+        Stay::Over => {
+            WRITER.delete(&jobs.job_api(&Key::of(job)), job, DeleteParams::background()).await?;
+            Ok(Next::AwaitChange)
+        }
+    }
+}
+
+/// Deletes the Job that was seen, and no namesake.
+async fn stop(api: &Api<DynamicObject>, seen: &DynamicObject) -> Result<(), kube::Error> {
+    let preconditions = Preconditions { uid: seen.uid(), resource_version: None };
+    match api.delete(&seen.name_any(), &DeleteParams::background().preconditions(preconditions)).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        result => result.map(drop),
+    }
+}
+
+/// A Job of the same name is not ours to write.
+async fn in_the_way(
+    jobs: &Jobs,
+    job: &AIJob,
+    before: AIJobStatus,
+    found: &DynamicObject,
+) -> Result<Next, JobError> {
+    let name = format!("Volcano's Job {}", found.name_any());
+    let earlier = found.owner_references().iter().any(|one| one.kind == "AIJob" && one.name == name::of(job));
+    if earlier || found.metadata.deletion_timestamp.is_some() {
+        return Err(JobError::Leaving(name));
+    }
+    let status = AIJobStatus { phase: JobPhase::Prequeue, ..before };
+    finish(jobs, job, refused(status, &JobError::Taken(name))).await
+}
+
+fn refused(mut status: AIJobStatus, refusal: &JobError) -> AIJobStatus {
+    status.reason = Some(reasons::REFUSED.to_owned());
+    status.message = Some(bounded(&chain(refusal)));
+    status
+}
+
+/// Pods of Volcano's Job.
+fn pods(jobs: &Jobs, job: &AIJob, found: &DynamicObject) -> Vec<Arc<Pod>> {
+    let mut all = jobs.volcano_pods.of(&Key::of(job));
+    all.retain(|pod| own::belongs_to(&**pod, found.metadata.uid.as_deref()));
+    all
 }
 
 /// Volcano's Job. It is written when the job has changed, and only looked at otherwise.
-async fn find_or_apply(api: &Api<DynamicObject>, job: &AIJob) -> Result<DynamicObject, kube::Error> {
-    let wanted = manifest(job);
-    let made_for = |found: &DynamicObject| found.annotations().get(GENERATION).cloned();
+async fn write(
+    api: &Api<DynamicObject>,
+    job: &AIJob,
+    found: Option<&DynamicObject>,
+) -> Result<DynamicObject, kube::Error> {
+    let mut wanted = manifest(job);
     let generation = wanted["metadata"]["annotations"][GENERATION].as_str();
-    if let Some(found) = api.get_opt(name::of(job)).await?
-        && made_for(&found).as_deref() == generation
-    {
-        return Ok(found);
+    if let Some(found) = found {
+        if found.annotations().get(GENERATION).map(String::as_str) == generation {
+            return Ok(found.clone());
+        }
+        wanted["metadata"]["uid"] = json!(found.metadata.uid);
     }
     let params = PatchParams::apply(MANAGER).force();
     api.patch(name::of(job), &params, &Patch::Apply(&wanted)).await
 }
 
-/// What Volcano has to be told so that its Job is suspended, or goes on.
-fn command(job: &AIJob, before: &AIJobStatus, found: &Value) -> Option<&'static str> {
+/// What Volcano has to be told so that its Job is suspended, or goes on. Whoever aborted it, also somebody who was too
+/// late: the AIJob says whether it shall run.
+fn command(job: &AIJob, found: &Value) -> Option<&'static str> {
     let phase = found["status"]["state"]["phase"].as_str().unwrap_or_default();
     match (job.spec.suspend, phase) {
         (true, "Pending" | "Running" | "Restarting" | "") => Some("AbortJob"),
-        (false, "Aborted") if rests(before) => Some("ResumeJob"),
+        (false, "Aborted") => Some("ResumeJob"),
         _ => None,
     }
 }
@@ -98,15 +179,13 @@ async fn order(
     found: &DynamicObject,
     action: &'static str,
 ) -> Result<(), JobError> {
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("bus.volcano.sh", "v1alpha1", "Command"));
-    let namespace = job.namespace().unwrap_or_default();
-    let api: Api<DynamicObject> = Api::namespaced_with(jobs.context.client.clone(), &namespace, &resource);
+    let api = api(jobs, job, &GroupVersionKind::gvk("bus.volcano.sh", "v1alpha1", "Command"));
     let target = json!({ "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": name::of(job),
         "uid": found.metadata.uid, "controller": true, "blockOwnerDeletion": true });
     let word = action.to_lowercase();
     let body = json!({
         "apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command",
-        "metadata": { "name": format!("{}-{word}", name::of(job)), "namespace": namespace, "ownerReferences": [target] },
+        "metadata": { "name": format!("{}-{word}", name::of(job)), "namespace": job.namespace(), "ownerReferences": [target] },
         "action": action, "target": target, "reason": "Suspend", "message": "maar.io/suspend",
     });
     let failed = |source| Error::in_step(format!("tell Volcano to {action} {}", name::of(job)), source);
@@ -120,7 +199,8 @@ async fn order(
 
 async fn finish(jobs: &Jobs, job: &AIJob, status: AIJobStatus) -> Result<Next, JobError> {
     jobs.write_status(job, &status).await?;
-    Ok(if status.phase.is_final() { Next::AwaitChange } else { Next::After(LOOK) })
+    // What is over has a time to stay, which the next look finds.
+    Ok(Next::After(LOOK))
 }
 
 /// Volcano's Job for an AIJob.
@@ -141,6 +221,8 @@ pub(crate) fn manifest(job: &AIJob) -> Value {
                 policies.push(json!({ "event": "TaskCompleted", "action": "CompleteJob" }));
             }
             let restart = task.restart_policy.unwrap_or(spec.restart_policy);
+            // Volcano takes no retries for a number that was not said, and puts its own in place of it.
+            let restart = if spec.retries == 0 { RestartPolicy::Never } else { restart };
             policies.push(match restart {
                 RestartPolicy::Never => json!({ "event": "PodFailed", "action": "TerminateJob" }),
                 RestartPolicy::Task => json!({ "event": "PodFailed", "action": "RestartTask" }),
@@ -178,7 +260,7 @@ pub(crate) fn manifest(job: &AIJob) -> Value {
 }
 
 /// Takes away what is only true of one Pod of the task: Volcano and its plug-ins say it for each.
-fn strip(pod: &mut k8s_openapi::api::core::v1::Pod, task: &maar_api::v1alpha1::TaskSpec) {
+fn strip(pod: &mut Pod, task: &maar_api::v1alpha1::TaskSpec) {
     let template = task.template.spec.as_ref();
     if let Some(labels) = &mut pod.metadata.labels {
         labels.remove(maar_api::names::LABEL_INDEX);
@@ -203,21 +285,28 @@ fn strip(pod: &mut k8s_openapi::api::core::v1::Pod, task: &maar_api::v1alpha1::T
 }
 
 /// Why it is to end for good, if so.
-fn ending(job: &AIJob, status: &AIJobStatus) -> Option<&'static str> {
+fn ending(job: &AIJob, status: &AIJobStatus, now: Timestamp) -> Option<String> {
     if job.spec.cancel {
-        return Some(reasons::CANCELLED);
+        return Some(reasons::CANCELLED.to_owned());
     }
     let told = status.cleanup.as_ref().filter(|told| is_fresh(Some(told), job.metadata.generation));
-    told.map(|told| told.rule.reason())
+    if let Some(told) = told {
+        return Some(told.rule.reason().to_owned());
+    }
+    match out_of_time(&View { job, pods: &[], now }, status) {
+        Some(Timeout::Now(stop)) if stop.at.0 <= now => Some(stop.reason),
+        _ => None,
+    }
 }
 
-fn ended(mut status: AIJobStatus, reason: &str, now: Timestamp) -> AIJobStatus {
-    let rule = CleanupRule::of_reason(reason);
-    status.phase = JobPhase::Aborted;
-    status.reason = Some(reason.to_owned());
-    status.message = Some(rule.map_or_else(|| "it was cancelled".to_owned(), cleanup::ending));
+fn ended(job: &AIJob, mut status: AIJobStatus, reason: String, now: Timestamp) -> AIJobStatus {
+    status.observed_generation = job.metadata.generation;
+    status.phase = outcome::stopping_phase(&reason, true);
+    status.reason = Some(reason);
+    status.message = Some(outcome::sentence(&job.spec, &status));
     status.completion_time = Some(Time(whole(now)));
     status.last_transition_time = Some(Time(whole(now)));
+    outcome::conditions(&mut status, job.metadata.generation, now);
     status
 }
 
@@ -233,48 +322,65 @@ fn missing(job: &AIJob, mut status: AIJobStatus, now: Timestamp) -> AIJobStatus 
     status
 }
 
-/// The status of an AIJob from its Volcano Job.
-pub(crate) fn mirror(job: &AIJob, before: &AIJobStatus, found: &Value, now: Timestamp) -> AIJobStatus {
+/// The status of an AIJob from its Volcano Job and the Pods of that.
+pub(crate) fn mirror(
+    job: &AIJob,
+    before: &AIJobStatus,
+    found: &DynamicObject,
+    pods: &[Arc<Pod>],
+    now: Timestamp,
+) -> AIJobStatus {
     let mut status = before.clone();
+    let found = &found.data;
     let state = &found["status"]["state"];
     let word = state["phase"].as_str().unwrap_or("Pending");
     status.observed_generation = job.metadata.generation;
-    status.phase = phase(word, job.spec.suspend, rests(before));
+    status.phase = phase(word, job.spec.suspend);
     status.reason = Some(state["reason"].as_str().filter(|text| !text.is_empty()).unwrap_or(word).to_owned());
     if word == "Aborted" && status.phase == JobPhase::Restarting {
         status.reason = Some(reasons::RESUMING.to_owned());
     }
-    status.message = state["message"].as_str().filter(|text| !text.is_empty()).map(crate::status::bounded);
+    status.message = state["message"].as_str().filter(|text| !text.is_empty()).map(bounded);
     status.retries = count(&found["status"]["retryCount"]);
     status.tasks = job.spec.tasks.iter().map(|task| task_status(task, found)).collect();
     let running: i32 = status.tasks.iter().map(|task| task.running).sum();
     status.ready = Some(format!("{running}/{}", job.spec.replicas()));
-    let moment = Time(whole(now));
-    if status.phase != before.phase {
-        status.last_transition_time = Some(moment.clone());
-    }
-    if status.phase == JobPhase::Running {
-        status.start_time.get_or_insert_with(|| moment.clone());
-    }
-    if status.phase.is_final() {
-        status.completion_time.get_or_insert(moment);
-    }
-    let holds = true;
-    for kind in [condition_types::VALID, condition_types::BACKEND_READY] {
-        let say = Say { kind, holds, reason: reasons::AS_ASKED, message: "" };
-        set_condition(&mut status.conditions, job.metadata.generation, now, &say);
-    }
+    times(&mut status, before, now);
+    outcome::places(pods.iter().map(AsRef::as_ref), &mut status);
+    let say =
+        Say { kind: condition_types::BACKEND_READY, holds: true, reason: reasons::AS_ASKED, message: "" };
+    set_condition(&mut status.conditions, job.metadata.generation, now, &say);
+    outcome::conditions(&mut status, job.metadata.generation, now);
     status
 }
 
-/// Whether Volcano's Job is aborted because that is how it rests, or is on its way out of it.
-fn rests(before: &AIJobStatus) -> bool {
-    matches!(before.phase, JobPhase::Suspended | JobPhase::Suspending)
-        || before.reason.as_deref() == Some(reasons::RESUMING)
+/// Since when it is as it is. What has to wait again waits from now on.
+fn times(status: &mut AIJobStatus, before: &AIJobStatus, now: Timestamp) {
+    let moment = Time(whole(now));
+    let changed = status.phase != before.phase;
+    if changed || status.last_transition_time.is_none() {
+        status.last_transition_time = Some(moment.clone());
+    }
+    match status.phase {
+        JobPhase::Running => {
+            status.start_time.get_or_insert_with(|| moment.clone());
+            status.attempt_start_time.get_or_insert(moment);
+        }
+        JobPhase::Pending | JobPhase::Restarting | JobPhase::Suspended => {
+            status.attempt_start_time = None;
+            if changed || status.queued_time.is_none() {
+                status.queued_time = Some(moment);
+            }
+        }
+        phase if phase.is_final() => {
+            status.completion_time.get_or_insert(moment);
+        }
+        _ => {}
+    }
 }
 
 /// The phase of a job from that of Volcano's Job.
-fn phase(word: &str, suspend: bool, rests: bool) -> JobPhase {
+fn phase(word: &str, suspend: bool) -> JobPhase {
     match word {
         "Completing" => JobPhase::Completing,
         "Completed" => JobPhase::Completed,
@@ -282,11 +388,9 @@ fn phase(word: &str, suspend: bool, rests: bool) -> JobPhase {
         "Terminated" | "Failed" => JobPhase::Failed,
         "Aborted" if suspend => JobPhase::Suspended,
         // It has been told to go on.
-        "Aborted" if rests => JobPhase::Restarting,
-        "Aborted" => JobPhase::Aborted,
+        "Aborted" => JobPhase::Restarting,
+        "Aborting" => JobPhase::Suspending,
         _ if suspend => JobPhase::Suspending,
-        "Aborting" if rests => JobPhase::Suspending,
-        "Aborting" => JobPhase::Aborting,
         "Running" => JobPhase::Running,
         "Restarting" => JobPhase::Restarting,
         _ => JobPhase::Pending,

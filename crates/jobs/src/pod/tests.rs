@@ -163,3 +163,15 @@ fn each_launcher_of_mpi_finds_hosts_in_its_own_format() {
     assert_eq!(first("HYDRA_HOST_FILE"), "train-worker-0.train:8");
     assert_eq!(first("I_MPI_HYDRA_HOST_FILE"), "train-worker-0.train:8");
 }
+
+#[test]
+fn a_template_cannot_speak_for_the_scheduler() {
+    let said = json!({ "maar.io/stop-reason": "Preempted", "maar.io/stop-at": "2026-01-01T00:00:00Z",
+        "maar.io/cards": "nvidia.com/gpu=0", "maar.io/visible-cards": "0", "mine": "stays" });
+    let built = job(JobType::Single)
+        .task("main", 1)
+        .set("/tasks/0/template/metadata", json!({ "annotations": said }));
+    let pod = pod_of(&built.build(), "main", 0);
+    let names: Vec<String> = pod.metadata.annotations.unwrap().into_keys().collect();
+    assert_eq!(names, ["mine"]);
+}

@@ -16,6 +16,11 @@ use super::render;
 use crate::cleanup::{ending, is_fresh};
 use crate::status::{Say, set_condition, whole};
 
+/// Seconds before a Pod is made again that has ended at once: a node that refuses it would refuse it for ever.
+const PAUSE: i64 = 10;
+/// Seconds after which a run was one.
+const A_WHILE: i64 = 600;
+
 /// What is known of a workspace.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
@@ -112,6 +117,7 @@ fn rule(status: &WorkspaceStatus) -> Option<CleanupRule> {
 fn suspended(view: &View<'_>, plan: &mut Plan) {
     let rule = rule(&plan.status);
     let reason = rule.map_or(reasons::SUSPENDED, CleanupRule::reason);
+    plan.status.retry_time = None;
     let Some(pod) = view.pod else {
         plan.status.stop = None;
         plan.status.start_time = None;
@@ -142,6 +148,11 @@ fn suspended(view: &View<'_>, plan: &mut Plan) {
 fn running(view: &View<'_>, plan: &mut Plan) {
     plan.status.stop = None;
     let Some(pod) = view.pod else {
+        let wait = plan.status.retry_time.as_ref().map(|time| time.0.duration_since(view.now));
+        if let Some(wait) = wait.filter(SignedDuration::is_positive) {
+            return plan.look_again(wait);
+        }
+        plan.status.retry_time = None;
         plan.objects = true;
         plan.create = Some(render::pod(view.workspace, plan.status.restarts));
         plan.status.start_time = None;
@@ -154,6 +165,11 @@ fn running(view: &View<'_>, plan: &mut Plan) {
     let ended = matches!(phase, "Failed" | "Succeeded");
     if !stale && (ended || is_going(pod)) {
         plan.status.restarts += 1;
+        let ran = plan.status.start_time.as_ref().map(|since| view.now.duration_since(since.0).as_secs());
+        // Who takes one away again and again is not to be slowed down from here.
+        let at_once = ended && !is_going(pod) && ran.is_none_or(|seconds| seconds < A_WHILE);
+        let next = view.now.saturating_add(SignedDuration::from_secs(PAUSE)).unwrap_or(view.now);
+        plan.status.retry_time = at_once.then(|| Time(whole(next)));
     }
     if stale || ended || is_going(pod) {
         plan.delete = !is_going(pod);

@@ -101,8 +101,30 @@ fn a_lost_pod_is_made_again_and_counted_once() {
     }
     assert_eq!(world.workspace.status.as_ref().unwrap().restarts, 1);
     world.pod = None;
+    world.pass(11);
     world.step();
     assert_eq!(world.step().status.restarts, 1);
+}
+
+#[test]
+fn a_pod_that_ends_at_once_is_not_made_again_at_once() {
+    let mut world = World::new();
+    world.step();
+    world.become_("Failed");
+    world.step();
+    world.pod = None;
+    let plan = world.step();
+    assert!(plan.create.is_none() && plan.again.is_some(), "a node that refuses it would refuse it for ever");
+    world.pass(11);
+    assert!(world.step().create.is_some());
+    // One that ran for an hour is not made to wait.
+    world.become_("Running");
+    world.step();
+    world.pass(3000);
+    world.become_("Failed");
+    world.step();
+    world.pod = None;
+    assert!(world.step().create.is_some());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Namespace;
 use kube::{
     Api, ResourceExt as _,
     api::{Patch, PatchParams, PostParams},
@@ -66,6 +67,36 @@ async fn an_account_says_what_it_holds_waits_for_and_borrows() {
     let before = writes(&world);
     sleep(Duration::from_hours(1)).await;
     assert_eq!(writes(&world), before);
+}
+
+/// Pods that say nothing of who pays cost whom the scheduler charges.
+#[tokio::test(start_paused = true)]
+async fn pods_without_a_label_cost_the_account_of_their_namespace_or_of_everyone() {
+    let world = World::new(44).await;
+    account(&world, "default", json!({})).await;
+    account(&world, "vision", json!({})).await;
+    account(&world, "speech", json!({})).await;
+    let mut plain = task("main", 1, &[])["template"].clone();
+    plain["metadata"] = json!({ "name": "plain" });
+    plain["spec"]["schedulerName"] = json!("maar-scheduler");
+    world.pods().create(&PostParams::default(), &serde_json::from_value(plain).unwrap()).await.unwrap();
+    world.bind("plain", "gpu-0").await;
+    sleep(Duration::from_secs(30)).await;
+    let held = async |name: &str| status(&world, name).await.running_pods;
+    assert_eq!((held("default").await, held("vision").await), (1, 0));
+    let spaces: Api<Namespace> = Api::all(world.client.clone());
+    let named = Patch::Merge(json!({ "metadata": { "annotations": { "maar.io/account": "vision" } } }));
+    spaces.patch("default", &PatchParams::default(), &named).await.unwrap();
+    sleep(Duration::from_secs(30)).await;
+    assert_eq!((held("default").await, held("vision").await), (0, 1));
+    // A job that moves takes its Pods along, whatever their labels say.
+    world.submit("train", json!({ "account": "vision", "tasks": [task("main", 2, &[])] })).await;
+    world.reaches("train", JobPhase::Running).await;
+    sleep(Duration::from_secs(30)).await;
+    assert_eq!((held("vision").await, held("speech").await), (3, 0));
+    world.change("train", json!({ "account": "speech" })).await;
+    sleep(Duration::from_mins(2)).await;
+    assert_eq!((held("vision").await, held("speech").await), (1, 2));
 }
 
 #[tokio::test(start_paused = true)]

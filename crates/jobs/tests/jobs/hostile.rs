@@ -135,3 +135,73 @@ async fn quantities_that_are_none_are_refused_with_their_field() {
     assert_eq!((status.phase, status.reason.as_deref()), (JobPhase::Prequeue, Some("Refused")), "{message}");
     assert!(message.contains("many") || message.contains("cpu"), "{message}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_running_job_that_cannot_be_read_for_a_while_loses_nothing_by_it() {
+    let world = World::new(54).await;
+    let spec = json!({ "tasks": [task("main", 2, &[])], "retries": 3, "backoffSeconds": 1 });
+    world.submit("train", spec.clone()).await;
+    world.reaches("train", JobPhase::Running).await;
+    let fail = Patch::Merge(json!({ "metadata": { "annotations": { "sim.maar.io/fail-now": "1" } } }));
+    world.pods().patch("train-main-1", &PatchParams::default(), &fail).await.unwrap();
+    sleep(Duration::from_secs(20)).await;
+    let before = world.reaches("train", JobPhase::Running).await;
+    assert_eq!((before.attempt, before.retries), (1, 1));
+    let uid = world.pods().get("train-main-0").await.unwrap().uid();
+    let broken =
+        json!({ "tasks": [{ "name": "main", "replicas": 2, "template": { "spec": { "containers": 5 } } }] });
+    raw::<AIJob>(&world)
+        .patch("train", &PatchParams::default(), &Patch::Merge(json!({ "spec": broken })))
+        .await
+        .unwrap();
+    sleep(Duration::from_secs(20)).await;
+    let told = raw::<AIJob>(&world).get("train").await.unwrap();
+    assert_eq!(
+        (&told.data["status"]["reason"], &told.data["status"]["phase"]),
+        (&json!("Malformed"), &json!("Running"))
+    );
+    raw::<AIJob>(&world)
+        .patch("train", &PatchParams::default(), &Patch::Merge(json!({ "spec": spec })))
+        .await
+        .unwrap();
+    sleep(Duration::from_mins(2)).await;
+    let after = world.status("train").await;
+    assert_eq!((after.phase, after.attempt, after.retries), (JobPhase::Running, 1, 1));
+    assert_eq!(world.pods().get("train-main-0").await.unwrap().uid(), uid, "it runs on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_makes_no_sense_any_more_can_be_cancelled() {
+    let world = World::new(55).await;
+    world.submit("train", json!({ "tasks": [task("main", 2, &[])] })).await;
+    world.submit("never", json!({ "type": "MPI", "tasks": [task("main", 2, &[])] })).await;
+    world.reaches("train", JobPhase::Running).await;
+    world.change("train", json!({ "successTasks": ["nobody"] })).await;
+    sleep(Duration::from_secs(10)).await;
+    let status = world.status("train").await;
+    assert_eq!((status.phase, status.reason.as_deref()), (JobPhase::Running, Some("Invalid")));
+    for name in ["train", "never"] {
+        world.change(name, json!({ "cancel": true })).await;
+        world.reaches(name, JobPhase::Aborted).await;
+    }
+    assert!(world.pod_names().await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_does_not_become_another_kind_of_job() {
+    let world = World::new(56).await;
+    world.submit("train", json!({ "tasks": [task("main", 1, &[])] })).await;
+    let array = json!({ "tasks": [task("main", 1, &[])], "array": { "indices": "0-1" } });
+    world.submit("sweep", array).await;
+    for (name, change, words) in [
+        ("train", json!({ "backend": "Volcano" }), "backend"),
+        ("train", json!({ "array": { "indices": "0-1" } }), "array"),
+        ("train", json!({ "schedule": { "cron": "0 * * * *" } }), "schedule"),
+        ("sweep", json!({ "array": null }), "array"),
+    ] {
+        let patch = Patch::Merge(json!({ "spec": change }));
+        let refused = world.jobs().patch(name, &PatchParams::default(), &patch).await.unwrap_err();
+        assert!(refused.to_string().contains(words), "{change}: {refused}");
+    }
+    world.change("sweep", json!({ "array": { "indices": "0-2" } })).await;
+}

@@ -1,6 +1,6 @@
 //! The role beside a scenario.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
@@ -97,22 +97,11 @@ pub(crate) async fn launch(arena: &Arena, client: Client, clock: SharedClock, se
 
 /// A task whose Pods run on the nodes of the scenario and do what the annotations say.
 pub(crate) fn task(arena: &Arena, name: &str, replicas: i32, behave: &[(&str, &str)]) -> Value {
-    let annotations: BTreeMap<String, &str> =
-        behave.iter().map(|(name, value)| (format!("sim.maar.io/{name}"), *value)).collect();
-    json!({
-        "name": name,
-        "replicas": replicas,
-        "template": {
-            "metadata": { "annotations": annotations },
-            "spec": {
-                "schedulerName": "default-scheduler",
-                "terminationGracePeriodSeconds": 1,
-                "nodeSelector": { OWNER: arena.namespace() },
-                "tolerations": [{ "key": OWNER, "operator": "Exists" }],
-                "containers": [{ "name": "main", "image": "example.com/image:1" }],
-            },
-        },
-    })
+    let mut task = super::world::task(name, replicas, behave);
+    let pod = &mut task["template"]["spec"];
+    pod["nodeSelector"] = json!({ OWNER: arena.namespace() });
+    pod["tolerations"] = json!([{ "key": OWNER, "operator": "Exists" }]);
+    task
 }
 
 /// Submits a job.

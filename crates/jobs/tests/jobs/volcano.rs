@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
-    Api,
-    api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams},
+    Api, ResourceExt as _,
+    api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams},
     core::GroupVersionKind,
 };
 use maar_api::v1alpha1::{AIJob, JobPhase};
-use maar_testkit::{build::object, scenario, scenario::Arena};
+use maar_testkit::{scenario, scenario::Arena};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use super::lives::bind;
 use super::setup::{reaches, start, status, submit, task};
 use super::world::{World, task as world_task};
 
@@ -24,8 +26,12 @@ async fn define(arena: &Arena, group: &str, plural: &str, kind: &str) {
     let names = json!({ "plural": plural, "singular": kind.to_lowercase(), "kind": kind });
     let spec = json!({ "group": group, "names": names, "scope": "Namespaced", "versions": [version] });
     let name = format!("{plural}.{group}");
-    arena.create_cluster(object::<CustomResourceDefinition>(&name, spec)).await;
     let api: Api<CustomResourceDefinition> = Api::all(arena.client());
+    let definition = json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": name }, "spec": spec });
+    // Several scenarios share a real server.
+    let params = PatchParams::apply("maar-test").force();
+    api.patch(&name, &params, &Patch::Apply(&definition)).await.unwrap();
     arena
         .until("the kind to be served", async || {
             let found = api.get(&name).await.map_err(|error| error.to_string())?;
@@ -69,10 +75,7 @@ scenario! {
         let role = start(context).await;
         submit(arena, "train", json!({ "backend": "Volcano", "account": "vision", "tasks": [task(arena, "main", 2, &[])] }))
             .await;
-        let jobs = api(arena, "batch.volcano.sh", "Job");
-        let made = arena.until("Volcano's Job", async || {
-            jobs.get("train").await.map_err(|error| error.to_string())
-        }).await;
+        let made = made(arena, "train").await;
         assert_eq!(made.data["spec"]["queue"], "vision");
         becomes(arena, "train", "Running", 2).await;
         let running = reaches(arena, "train", JobPhase::Running).await;
@@ -91,6 +94,100 @@ scenario! {
         reaches(arena, "train", JobPhase::Running).await;
         becomes(arena, "train", "Completed", 0).await;
         reaches(arena, "train", JobPhase::Completed).await;
+        role.stop().await;
+    }
+}
+
+/// A Pod as Volcano's controller makes it, for its Job.
+async fn make_pod(arena: &Arena, job: &DynamicObject, name: &str) {
+    let owner = json!({ "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": job.name_any(),
+        "uid": job.uid(), "controller": true });
+    let resources = json!({ "requests": { "nvidia.com/gpu": "2" }, "limits": { "nvidia.com/gpu": "2" } });
+    let pod: Pod = serde_json::from_value(json!({
+        "metadata": { "name": name, "labels": { "volcano.sh/job-name": job.name_any() }, "ownerReferences": [owner] },
+        "spec": { "schedulerName": "volcano", "containers": [
+            { "name": "main", "image": "example.com/image:1", "resources": resources }] },
+    }))
+    .unwrap();
+    arena.api::<Pod>().create(&PostParams::default(), &pod).await.unwrap();
+    bind(arena, name).await;
+}
+
+/// Volcano's Job of an AIJob, once it is there.
+async fn made(arena: &Arena, name: &str) -> DynamicObject {
+    let jobs = api(arena, "batch.volcano.sh", "Job");
+    arena.until("Volcano's Job", async || jobs.get(name).await.map_err(|error| error.to_string())).await
+}
+
+scenario! {
+    async fn a_job_of_volcano_says_where_it_runs_and_ends_when_its_time_is_up(context) {
+        let arena = context.arena();
+        define(arena, "batch.volcano.sh", "jobs", "Job").await;
+        define(arena, "bus.volcano.sh", "commands", "Command").await;
+        let role = start(context).await;
+        let spec = json!({ "backend": "Volcano", "tasks": [task(arena, "main", 1, &[])], "maxRunSeconds": 15,
+            "ttlSecondsAfterFinished": 3 });
+        submit(arena, "train", spec).await;
+        let job = made(arena, "train").await;
+        make_pod(arena, &job, "train-main-0").await;
+        becomes(arena, "train", "Running", 1).await;
+        let placed = |job: &AIJob| status(job).phase == JobPhase::Running && !status(job).cards.is_empty();
+        let found = status(&arena.wait("its cards to be known", "train", placed).await);
+        assert_eq!((found.cards[0].pod.as_str(), found.cards[0].cards.as_str()), ("train-main-0", "nvidia.com/gpu=?,?"));
+        assert_eq!(found.nodes, [found.cards[0].node.clone()]);
+        let running = found.conditions.iter().find(|one| one.type_ == "Running").unwrap();
+        assert_eq!(running.status, "True");
+        let failed = reaches(arena, "train", JobPhase::Failed).await;
+        assert_eq!(failed.reason.as_deref(), Some("MaxRunTimeExceeded"));
+        assert!(api(arena, "batch.volcano.sh", "Job").get_opt("train").await.unwrap().is_none());
+        arena.wait_gone::<AIJob>("its time to be over", "train").await;
+        role.stop().await;
+    }
+}
+
+scenario! {
+    async fn a_suspension_that_volcano_hears_of_too_late_does_not_end_a_job(context) {
+        let arena = context.arena();
+        define(arena, "batch.volcano.sh", "jobs", "Job").await;
+        define(arena, "bus.volcano.sh", "commands", "Command").await;
+        let role = start(context).await;
+        submit(arena, "train", json!({ "backend": "Volcano", "tasks": [task(arena, "main", 1, &[])] })).await;
+        made(arena, "train").await;
+        becomes(arena, "train", "Running", 1).await;
+        reaches(arena, "train", JobPhase::Running).await;
+        arena.patch::<AIJob>("train", json!({ "spec": { "suspend": true } })).await;
+        order(arena, "train-abortjob").await;
+        // Volcano has the order; before it acts, people have thought again.
+        arena.patch::<AIJob>("train", json!({ "spec": { "suspend": false } })).await;
+        reaches(arena, "train", JobPhase::Running).await;
+        becomes(arena, "train", "Aborted", 0).await;
+        order(arena, "train-resumejob").await;
+        becomes(arena, "train", "Running", 1).await;
+        reaches(arena, "train", JobPhase::Running).await;
+        role.stop().await;
+    }
+}
+
+scenario! {
+    async fn a_job_of_volcano_that_somebody_else_made_is_left_alone(context) {
+        let arena = context.arena();
+        define(arena, "batch.volcano.sh", "jobs", "Job").await;
+        define(arena, "bus.volcano.sh", "commands", "Command").await;
+        let role = start(context).await;
+        let jobs = api(arena, "batch.volcano.sh", "Job");
+        let theirs = json!({ "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": { "name": "train" },
+            "spec": { "queue": "theirs" } });
+        let theirs = jobs.create(&PostParams::default(), &serde_json::from_value(theirs).unwrap()).await.unwrap();
+        submit(arena, "train", json!({ "backend": "Volcano", "tasks": [task(arena, "main", 1, &[])] })).await;
+        let told = |job: &AIJob| {
+            let status = status(job);
+            status.reason.as_deref() == Some("Refused") && status.message.is_some_and(|text| text.contains("Job train"))
+        };
+        arena.wait("the job to say what is in its way", "train", told).await;
+        arena.patch::<AIJob>("train", json!({ "spec": { "cancel": true } })).await;
+        reaches(arena, "train", JobPhase::Aborted).await;
+        let left = jobs.get("train").await.unwrap();
+        assert_eq!((left.uid(), left.data["spec"]["queue"].as_str()), (theirs.uid(), Some("theirs")));
         role.stop().await;
     }
 }

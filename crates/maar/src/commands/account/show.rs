@@ -1,14 +1,14 @@
 //! `maar account list` and `get`.
 
 use anyhow::Context as _;
-use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::Condition};
-use kube::{Api, ResourceExt as _, api::ListParams};
-use maar_api::{
-    names,
-    v1alpha1::{Account, AccountStatus, condition_types},
+use k8s_openapi::{
+    api::core::v1::{Namespace, Pod},
+    apimachinery::pkg::apis::meta::v1::Condition,
 };
+use kube::{Api, ResourceExt as _, api::ListParams};
+use maar_api::v1alpha1::{AIJob, Account, AccountStatus, condition_types};
 
-use super::usage::{Usage, words};
+use super::usage::{Named, Usage, words};
 use crate::commands::{
     client::Connection,
     output::{Output, Table, list as listing, or_dash, print, show},
@@ -16,12 +16,21 @@ use crate::commands::{
 
 /// All accounts, and what they hold.
 pub(crate) async fn read(connection: &Connection) -> anyhow::Result<(Vec<Account>, Usage)> {
-    let accounts: Api<Account> = Api::all(connection.client.clone());
-    let accounts = accounts.list(&ListParams::default()).await.context("listing accounts")?.items;
-    let pods: Api<Pod> = Api::all(connection.client.clone());
-    let params = ListParams::default().labels(names::LABEL_ACCOUNT);
-    let pods = pods.list(&params).await.context("listing the Pods of accounts")?.items;
-    Ok((accounts, Usage::of(&pods)))
+    let accounts = all::<Account>(connection, "").await.context("listing accounts")?;
+    let over = "status.phase!=Succeeded,status.phase!=Failed";
+    let pods = all::<Pod>(connection, over).await.context("listing the Pods of accounts")?;
+    let jobs = all::<AIJob>(connection, "").await.context("listing jobs")?;
+    let namespaces = all::<Namespace>(connection, "").await.context("listing namespaces")?;
+    Ok((accounts, Usage::of(&pods, &Named::new(&jobs, &namespaces))))
+}
+
+async fn all<K>(connection: &Connection, fields: &str) -> Result<Vec<K>, kube::Error>
+where
+    K: kube::Resource<DynamicType = ()> + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
+{
+    let api: Api<K> = Api::all(connection.client.clone());
+    let field_selector = Some(fields.to_owned()).filter(|fields| !fields.is_empty());
+    Ok(api.list(&ListParams { field_selector, ..ListParams::default() }).await?.items)
 }
 
 pub(super) async fn list(connection: &Connection, output: Output) -> anyhow::Result<()> {

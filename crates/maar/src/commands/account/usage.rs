@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::ResourceExt;
 use maar_api::{
-    ResourceList, names,
+    Payers, ResourceList, names,
     resources::{self, PodResources},
-    v1alpha1::Account,
+    v1alpha1::{AIJob, Account},
 };
 
 /// What somebody holds and waits for.
@@ -27,15 +27,56 @@ pub(crate) struct Usage {
     pub(crate) users: BTreeMap<(String, String), Held>,
 }
 
+/// Accounts that are named elsewhere than on Pods.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Named {
+    /// By namespace and job.
+    jobs: BTreeMap<(String, String), String>,
+    /// By namespace.
+    namespaces: BTreeMap<String, String>,
+}
+
+impl Named {
+    pub(crate) fn new(jobs: &[AIJob], namespaces: &[Namespace]) -> Self {
+        let job = |job: &AIJob| {
+            Some(((job.namespace().unwrap_or_default(), job.name_any()), job.spec.account.clone()?))
+        };
+        let space = |space: &Namespace| {
+            Some((space.name_any(), space.annotations().get(names::LABEL_ACCOUNT)?.clone()))
+        };
+        Self {
+            jobs: jobs.iter().filter_map(job).collect(),
+            namespaces: namespaces.iter().filter_map(space).collect(),
+        }
+    }
+
+    /// Who pays for a Pod; none if it is nobody's business here.
+    fn payer(&self, pod: &Pod) -> Option<String> {
+        let scheduler = pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref());
+        let namespace = pod.namespace().unwrap_or_default();
+        let own = pod.labels().get(names::LABEL_ACCOUNT).map(String::as_str);
+        if own.is_none() && scheduler != Some(names::SCHEDULER_NAME) {
+            return None;
+        }
+        let job = pod.labels().get(names::LABEL_JOB).map(|job| (namespace.clone(), job.clone()));
+        let said = Payers {
+            group: job.and_then(|job| self.jobs.get(&job)).map(String::as_str),
+            pod: own,
+            namespace: self.namespaces.get(&namespace).map(String::as_str),
+        };
+        Some(said.account(names::DEFAULT_ACCOUNT).to_owned())
+    }
+}
+
 impl Usage {
-    /// Counts the Pods that say who pays for them.
-    pub(crate) fn of(pods: &[Pod]) -> Self {
+    /// Counts the Pods that Maar places, and those that say who pays for them.
+    pub(crate) fn of(pods: &[Pod], named: &Named) -> Self {
         let mut all = Self::default();
         for pod in pods {
-            let Some(account) = pod.labels().get(names::LABEL_ACCOUNT) else { continue };
+            let Some(account) = named.payer(pod) else { continue };
             let user = pod.labels().get(names::LABEL_USER).cloned().unwrap_or_default();
             all.accounts.entry(account.clone()).or_default().count(pod);
-            all.users.entry((account.clone(), user)).or_default().count(pod);
+            all.users.entry((account, user)).or_default().count(pod);
         }
         all
     }
@@ -120,7 +161,13 @@ mod tests {
             pod("speech", "bob", "1", Some("n"), "Running"),
             pod("speech", "bob", "8", Some("n"), "Succeeded"),
         ];
-        let usage = Usage::of(&pods);
+        let mut plain = pod("", "eve", "3", Some("n"), "Running");
+        plain.metadata.namespace = Some("lab".to_owned());
+        plain.spec.as_mut().unwrap().scheduler_name = Some("maar-scheduler".to_owned());
+        let space = json!({ "metadata": { "name": "lab", "annotations": { "maar.io/account": "robots" } } });
+        let named = Named::new(&[], &[serde_json::from_value(space).unwrap()]);
+        assert_eq!(Usage::of(&[plain], &named).accounts["robots"].running, 1, "its namespace says who pays");
+        let usage = Usage::of(&pods, &Named::default());
         assert_eq!(words(&usage.accounts["vision"].used), "cpu=500m, nvidia.com/gpu=2");
         assert_eq!((usage.accounts["vision"].running, usage.accounts["vision"].waiting), (1, 1));
         let account = |name: &str, parent: Option<&str>| {

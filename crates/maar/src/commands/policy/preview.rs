@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, Client, Resource, api::ListParams};
 use maar_api::{
@@ -11,7 +11,7 @@ use maar_api::{
     v1alpha1::{AIJob, Account, CleanupRule, Workspace},
 };
 use maar_controller::clock::{Clock as _, SystemClock};
-use maar_jobs::{CardUse as _, Everything, Finding, Prometheus, Uses, Verdict, findings, windows};
+use maar_jobs::{Everything, Finding, Prometheus, Uses, Verdict, findings, uses_of};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::commands::{
@@ -63,11 +63,17 @@ pub(super) async fn run(
     let jobs = read::<AIJob>(client, None).await.context("listing jobs")?;
     let workspaces = read::<Workspace>(client, None).await.context("listing workspaces")?;
     let mut pods = Vec::new();
-    for label in [names::LABEL_JOB, names::LABEL_WORKSPACE] {
+    for label in [names::LABEL_JOB, names::LABEL_VOLCANO_JOB, names::LABEL_WORKSPACE] {
         pods.extend(read::<Pod>(client, Some(label)).await.context("listing Pods")?);
     }
     let now = SystemClock.now();
-    let uses = uses(arguments.prometheus.as_deref(), &accounts, now).await?;
+    let mut uses = Uses::new();
+    if let Some(url) = &arguments.prometheus {
+        let (known, problems) = uses_of(&Prometheus::new(url)?, &accounts, now).await;
+        // Who asks for it by name wants to hear that it does not answer.
+        problems.into_iter().next().map_or(Ok(()), Err)?;
+        uses = known;
+    }
     let all = Everything {
         jobs: &jobs,
         workspaces: &workspaces,
@@ -91,17 +97,6 @@ where
     let api: Api<K> = Api::all(client.clone());
     let params = label.map_or_else(ListParams::default, |label| ListParams::default().labels(label));
     Ok(api.list(&params).await?.items.into_iter().map(Arc::new).collect())
-}
-
-async fn uses(url: Option<&str>, accounts: &[Arc<Account>], now: Timestamp) -> anyhow::Result<Uses> {
-    let Some(url) = url else { return Ok(Uses::new()) };
-    let prometheus = Prometheus::new(url)?;
-    let mut uses = Uses::new();
-    for window in windows(accounts) {
-        // Who asks for it by name wants to hear that it does not answer.
-        uses.insert(window, prometheus.highest(now, SignedDuration::from_mins(window)).await?);
-    }
-    Ok(uses)
 }
 
 fn rows(findings: Vec<Finding>, arguments: &Arguments) -> Vec<Row> {
