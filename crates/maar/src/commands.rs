@@ -8,6 +8,7 @@ mod job;
 mod jobs;
 mod output;
 mod policy;
+mod records;
 mod reference;
 mod scheduler;
 mod simulate;
@@ -43,6 +44,8 @@ enum Command {
     Explain(explain::Arguments),
     /// Show who has what of the cluster.
     Top(top::Arguments),
+    /// Look after the database of users, sessions, keys and the audit log.
+    Records(records::Arguments),
     /// Run the role that turns jobs and workspaces into Pods.
     Jobs(jobs::Arguments),
     /// Place the Pods of a cluster: queues, gangs, cards, and the reason why something waits.
@@ -70,6 +73,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Policy(arguments) => policy::run(arguments).await,
         Command::Explain(arguments) => explain::run(arguments).await,
         Command::Top(arguments) => top::run(arguments).await,
+        Command::Records(arguments) => records::run(arguments).await,
         Command::Jobs(arguments) => jobs::run(arguments).await,
         Command::Scheduler(arguments) => scheduler::run(*arguments).await,
         Command::Simulate(arguments) => simulate::run(&arguments),

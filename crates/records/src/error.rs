@@ -85,7 +85,8 @@ impl Error {
             Self::Conflict { .. } | Self::LastAdministrator => "conflict",
             Self::Invalid { .. } | Self::Unsupported { .. } => "invalid",
             Self::Newer { .. } | Self::Diverged { .. } | Self::Damaged { .. } => "damaged",
-            Self::File { .. } | Self::Unavailable(_) => "transient",
+            Self::File { .. } => "file",
+            Self::Unavailable(_) => "transient",
         }
     }
 

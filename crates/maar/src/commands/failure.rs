@@ -6,8 +6,8 @@
 //! | 1 | failed, also: the job that was waited for failed |
 //! | 2 | the command line makes no sense |
 //! | 3 | there is no such object |
-//! | 4 | the cluster refuses: not allowed, not valid, or already there |
-//! | 5 | the cluster cannot be reached |
+//! | 4 | the cluster or the database refuses: not allowed, not valid, or already there |
+//! | 5 | the cluster or the database cannot be reached |
 
 use std::process::ExitCode;
 
@@ -48,6 +48,9 @@ fn number(error: &anyhow::Error) -> u8 {
         if let Some(failure) = cause.downcast_ref::<Failure>() {
             return failure.code;
         }
+        if let Some(error) = cause.downcast_ref::<maar_records::Error>() {
+            return of_records(error);
+        }
         let category = cause
             .downcast_ref::<kube::Error>()
             .map(Categorized::category)
@@ -60,6 +63,15 @@ fn number(error: &anyhow::Error) -> u8 {
         }
     }
     1
+}
+
+fn of_records(error: &maar_records::Error) -> u8 {
+    match error.category() {
+        "missing" => 3,
+        "conflict" | "invalid" => 4,
+        "transient" => 5,
+        _ => 1,
+    }
 }
 
 #[cfg(test)]
@@ -77,6 +89,9 @@ mod tests {
             let error = Err::<(), _>(answer(status)).context("reading the job").unwrap_err();
             assert_eq!(number(&error), want, "{status}");
         }
+        let conflict = maar_records::Error::Conflict { field: "name".to_owned() };
+        assert_eq!(number(&anyhow::Error::new(conflict).context("saving")), 4);
+        assert_eq!(number(&maar_records::Error::NotFound { what: "user" }.into()), 3);
         assert_eq!(number(&anyhow::anyhow!("anything")), 1);
         assert_eq!(number(&Failure::usage("what?").into()), 2);
     }
