@@ -98,7 +98,9 @@ impl Cleanup {
         let mut uses = Uses::new();
         if let Some(cards) = &self.cards {
             let (known, problems) = uses_of(&**cards, &accounts, now).await;
-            problems.iter().for_each(|problem| self.unknown(problem));
+            for problem in &problems {
+                self.unknown(problem);
+            }
             uses = known;
         }
         let (jobs, workspaces) = (self.views.jobs.all(), self.views.workspaces.all());
