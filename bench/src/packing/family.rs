@@ -3,7 +3,7 @@
 
 use maar_scheduler::simulate::{
     Trace,
-    family::{Proportions, Relative, on_part_of_the_nodes, proportions, relative},
+    family::{Proportions, Relative, on_part_of_the_nodes, proportions, relative, without_model},
 };
 
 use crate::report::Report;
@@ -26,6 +26,20 @@ const HELD_OUT: [(&str, Relative); 9] = [
     ("multigpu40", Relative::Several(40.0)),
     ("gpuspec20", Relative::Particular(20.0)),
     ("gpuspec25", Relative::Particular(25.0)),
+];
+/// Lists made otherwise: one change after the other, and a model whose nodes are missing. The first four were looked at, or
+/// ones made in the same way, while the method was chosen, the others not before it stood.
+const MADE_OTHERWISE: [(&str, &[Relative], Option<&str>); 10] = [
+    ("gpushare60 multigpu30", &[Relative::Shares(60.0), Relative::Several(30.0)], None),
+    ("multigpu30 gpuspec40", &[Relative::Several(30.0), Relative::Particular(40.0)], None),
+    ("inflated tenfold", &[Relative::Inflated(1000.0)], None),
+    ("cores 130 %", &[Relative::Cores(130.0)], None),
+    ("inflated fivefold", &[Relative::Inflated(500.0)], None),
+    ("gpushare50 inflated", &[Relative::Shares(50.0), Relative::Inflated(300.0)], None),
+    ("gpushare70 without T4", &[Relative::Shares(70.0)], Some("T4")),
+    ("gpushare50 multigpu15", &[Relative::Shares(50.0), Relative::Several(15.0)], None),
+    ("gpuspec50", &[Relative::Particular(50.0)], None),
+    ("cores 120 %", &[Relative::Cores(120.0)], None),
 ];
 /// Lists that are at hand, as they would be made here.
 const MADE_AGAIN: [(&str, Relative); 4] = [
@@ -54,6 +68,12 @@ pub(super) fn cases(given: &[(&str, Trace)]) -> Vec<Case> {
         load: None,
     };
     let mut all: Vec<Case> = LOOKED_AT.iter().chain(&HELD_OUT).map(make).collect();
+    for (name, changes, missing) in MADE_OTHERWISE {
+        let change = |trace: Trace, change: &Relative| relative(&trace, insisting, *change, SEED);
+        let trace = changes.iter().fold(base.clone(), change);
+        let trace = missing.map_or_else(|| trace.clone(), |model| without_model(&trace, model));
+        all.push(Case { name: name.to_owned(), trace, load: None });
+    }
     for (name, trace) in given {
         let half = on_part_of_the_nodes(trace, 0.5, SEED);
         all.push(Case { name: format!("{name}, half the nodes"), trace: half, load: None });

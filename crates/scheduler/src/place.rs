@@ -8,7 +8,6 @@
 //! reservations, closing times) are asked of the best candidates only, in their order.
 
 mod fill;
-mod fragment;
 mod future;
 mod index;
 mod mix;

@@ -1,5 +1,9 @@
 //! Filling a node with Pods that come one after another, to see what stays unused.
 
+use std::cmp::Reverse;
+
+use crate::model::WHOLE_CARD;
+
 /// What is left on a node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room<'a> {
@@ -53,6 +57,17 @@ impl FromIterator<Arrival> for Arrivals {
             all[index].smaller_share = next;
         }
         Self(all)
+    }
+}
+
+/// Orders Pods as if each went to the node that suits it best: first those that want most cards, then by how few of their
+/// like fit on one card, the others in the order they have. Small ones have many cards to choose from and take what the
+/// large ones leave. Pods without cards stay where they are.
+pub(super) fn choosy_first(pods: &mut [Arrival]) {
+    let mut choosy: Vec<Arrival> = pods.iter().copied().filter(|pod| pod.cards > 0).collect();
+    choosy.sort_by_key(|pod| (Reverse(pod.cards), WHOLE_CARD / pod.milli.max(1)));
+    for (slot, pod) in pods.iter_mut().filter(|pod| pod.cards > 0).zip(choosy) {
+        *slot = pod;
     }
 }
 
@@ -127,6 +142,19 @@ mod tests {
         assert_eq!(left(&[arrival(1, 3, 1000), arrival(1, 2, 1000)]), 300, "three whole cards are not there");
         assert_eq!(left(&[arrival(1, 1, 300), arrival(1, 2, 1000)]), 0, "a share takes the fullest card");
         assert_eq!(left(&[arrival(10, 0, 0), arrival(1, 1, 300)]), 2300, "cores run out");
+    }
+
+    #[test]
+    fn the_choosy_come_first() {
+        let mut pods: Vec<Arrival> =
+            [(1, 320), (0, 0), (1, 650), (2, 1000), (1, 1000), (1, 470), (8, 1000), (1, 810)]
+                .into_iter()
+                .map(|(cards, milli)| arrival(1, cards, milli))
+                .collect();
+        choosy_first(&mut pods);
+        let order: Vec<(u16, u16)> = pods.iter().map(|pod| (pod.cards, pod.milli)).collect();
+        let want = [(8, 1000), (0, 0), (2, 1000), (1, 650), (1, 1000), (1, 810), (1, 470), (1, 320)];
+        assert_eq!(order, want, "one of 650, 1000 and 810 fits on a card: their order stays");
     }
 
     fn any_arrival() -> impl Strategy<Value = Arrival> {

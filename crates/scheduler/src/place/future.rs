@@ -3,25 +3,24 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     hash::{BuildHasherDefault, Hasher},
+    sync::Arc,
 };
 
 use super::{
-    fill::{Arrival, Arrivals, Room, leftover},
-    fragment::Fragments,
+    fill::{Arrival, Arrivals, Room, choosy_first, leftover},
     mix::Draws,
     random::mixed,
 };
 use crate::{
     filter::judge_node,
-    model::{CardKindId, Node, ResourceId, Taint},
+    model::{CardKindId, Node, ResourceId, Shape, Taint},
 };
 
 /// Most remembered wastes; past it they are forgotten together.
 const MOST_WASTES: usize = 400_000;
-/// How many times more what futures leave unused weighs than what single Pods cannot use. Futures alone do not see that
-/// Pods for many cards are turned away for good where small ones took a card of each node: enough small ones come in
-/// every future to fill the rest.
-const FRAGMENTS: i64 = 10;
+/// For how many cards one future is meant. To a node with more, each of its Pods comes more than once, or the future would
+/// end before the node is full.
+const CARDS: usize = 8;
 
 /// Nodes that the same Pods of the futures may go to, with cards of one kind and memory: one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,8 +32,23 @@ struct ClassKey {
     /// Values of the labels that some shape asks about; the name counts as one where names are asked about.
     labels: Vec<Option<String>>,
     taints: Vec<Taint>,
-    kind: CardKindId,
-    card_memory: Option<u32>,
+    cards: Cards,
+}
+
+/// The cards of one kind on a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Cards {
+    pub(super) kind: CardKindId,
+    /// Of one of them, in MiB.
+    pub(super) memory: Option<u32>,
+    /// How often each Pod of a future comes.
+    times: usize,
+}
+
+impl Cards {
+    pub(super) fn new(kind: CardKindId, memory: Option<u32>, count: usize) -> Self {
+        Self { kind, memory, times: count.div_ceil(CARDS).max(1) }
+    }
 }
 
 /// What may come to the nodes of one class.
@@ -42,7 +56,11 @@ struct ClassKey {
 struct Prospect {
     /// The Pods of each future.
     futures: Vec<Arrivals>,
-    fragments: Fragments,
+    /// The least that one of them asks of a card.
+    least: u16,
+    /// Pods of the futures that ask for cards, and those of them that may not come here.
+    asking: i64,
+    barred: i64,
 }
 
 #[derive(Debug, Default)]
@@ -81,50 +99,62 @@ impl Futures {
     }
 
     /// The class of a node, as far as its cards of one kind go.
-    pub(super) fn class(&mut self, node: &Node, kind: CardKindId, card_memory: Option<u32>) -> ClassId {
+    pub(super) fn class(&mut self, node: &Node, cards: Cards) -> ClassId {
         let mut labels: Vec<Option<String>> =
             self.labels.iter().map(|label| node.labels.get(label).cloned()).collect();
         if self.by_name {
             labels.push(Some(node.name.clone()));
         }
-        let key = ClassKey { labels, taints: node.taints.clone(), kind, card_memory };
+        let key = ClassKey { labels, taints: node.taints.clone(), cards };
         if let Some(known) = self.classes.get(&key) {
             return *known;
         }
         let id = ClassId(u32::try_from(self.prospects.len()).unwrap_or(u32::MAX));
-        self.prospects.push(self.prospect_of(node, kind, card_memory));
+        self.prospects.push(self.prospect_of(node, cards));
         self.classes.insert(key, id);
         id
     }
 
-    fn prospect_of(&self, node: &Node, kind: CardKindId, card_memory: Option<u32>) -> Prospect {
+    fn prospect_of(&self, node: &Node, cards: Cards) -> Prospect {
         // A cordon passes; what the node is good for does not.
         let node = Node { unschedulable: false, ..node.clone() };
         let mut verdicts = BTreeMap::new();
-        let mut arrival = |shape: &std::sync::Arc<crate::model::Shape>| {
-            let address = std::sync::Arc::as_ptr(shape) as usize;
-            let admitted = *verdicts.entry(address).or_insert_with(|| judge_node(shape, &node).is_none());
-            let milli = shape.cards.milli(card_memory)?;
-            let of_kind = shape.cards.kind().is_none_or(|asked| asked == kind);
-            (admitted && of_kind).then(|| Arrival {
-                cpu: shape.requests.get(ResourceId::CPU),
-                memory: shape.requests.get(ResourceId::MEMORY),
-                cards: shape.cards.count(),
-                milli,
-            })
-        };
-        let futures: Vec<Vec<Option<Arrival>>> =
-            self.draws.iter().map(|future| future.iter().map(&mut arrival).collect()).collect();
-        Prospect {
-            fragments: Fragments::of(futures.iter().flatten().copied()),
-            futures: futures.into_iter().map(|future| future.into_iter().flatten().collect()).collect(),
+        let mut prospect = Prospect { least: u16::MAX, ..Prospect::default() };
+        for future in &self.draws {
+            let mut coming = Vec::with_capacity(future.len() * cards.times);
+            for shape in future {
+                let address = Arc::as_ptr(shape) as usize;
+                let arrival = *verdicts.entry(address).or_insert_with(|| arrival(shape, &node, cards));
+                let asks = i64::from(shape.cards.count() > 0);
+                prospect.asking += asks;
+                prospect.barred += if arrival.is_none() { asks } else { 0 };
+                if let Some(arrival) = arrival {
+                    coming.extend(std::iter::repeat_n(arrival, cards.times));
+                }
+            }
+            choosy_first(&mut coming);
+            let asked = coming.iter().filter(|arrival| arrival.cards > 0).map(|arrival| arrival.milli);
+            prospect.least = asked.fold(prospect.least, u16::min);
+            prospect.futures.push(coming.into_iter().collect());
         }
+        prospect
     }
 
-    /// What the futures leave unused of the cards, in thousandths, summed over all futures; and a little of what single
-    /// Pods of them could not use.
+    /// What the futures leave unused of the cards, in thousandths, summed over all futures; and of all that is idle the
+    /// part that stands for Pods that may not come here: such cards are to be used before those that everybody may use.
     pub(super) fn waste(&mut self, class: ClassId, room: Room<'_>) -> i64 {
-        if room.cards.iter().all(|left| *left == 0) {
+        let index = usize::try_from(class.0).unwrap_or(usize::MAX);
+        let Some(prospect) = self.prospects.get(index) else { return 0 };
+        // Cards nobody can use any more count as they are, so that states that differ in them only share an evaluation.
+        let (spent, cards) = room.cards.split_at(room.cards.partition_point(|left| *left < prospect.least));
+        let sum = |cards: &[u16]| cards.iter().map(|left| i64::from(*left)).sum::<i64>();
+        let (count, spent) = (self.count(), sum(spent));
+        let closed = (spent + sum(cards)) * count * prospect.barred / prospect.asking.max(1);
+        spent * count + closed + self.left_over(class, Room { cards, ..room })
+    }
+
+    fn left_over(&mut self, class: ClassId, room: Room<'_>) -> i64 {
+        if room.cards.is_empty() {
             return 0;
         }
         let fingerprint = fingerprint(class, room);
@@ -132,18 +162,27 @@ impl Futures {
             return *known;
         }
         let prospect = usize::try_from(class.0).ok().and_then(|index| self.prospects.get(index));
-        let (times, scratch) = (self.count(), &mut self.scratch);
-        let waste = prospect.map_or(0, |prospect| {
-            let futures = prospect.futures.iter();
-            let left: i64 = futures.map(|arrivals| leftover(room, arrivals, scratch)).sum();
-            left + prospect.fragments.mean(room, times) / FRAGMENTS
-        });
+        let scratch = &mut self.scratch;
+        let futures = prospect.map_or(&[][..], |prospect| &prospect.futures).iter();
+        let left = futures.map(|arrivals| leftover(room, arrivals, scratch)).sum();
         if self.wastes.len() >= MOST_WASTES {
             self.wastes.clear();
         }
-        self.wastes.insert(fingerprint, waste);
-        waste
+        self.wastes.insert(fingerprint, left);
+        left
     }
+}
+
+/// A Pod as it comes to a node; none if it may not.
+fn arrival(shape: &Shape, node: &Node, cards: Cards) -> Option<Arrival> {
+    let milli = shape.cards.milli(cards.memory)?;
+    let of_kind = shape.cards.kind().is_none_or(|asked| asked == cards.kind);
+    (of_kind && judge_node(shape, node).is_none()).then(|| Arrival {
+        cpu: shape.requests.get(ResourceId::CPU),
+        memory: shape.requests.get(ResourceId::MEMORY),
+        cards: shape.cards.count(),
+        milli,
+    })
 }
 
 /// Fingerprints are spread evenly already: half of one serves as its hash.

@@ -10,8 +10,9 @@ use crate::{
 
 /// How many futures are imagined.
 const FUTURES: usize = 32;
-/// How many Pods come in each.
-const LENGTH: usize = 60;
+/// How many Pods come in each: for eight cards. With more of them every node would reckon with small Pods that cannot come
+/// to all nodes.
+const LENGTH: usize = 32;
 /// Pods without cards come less often in imagined futures than in truth: in truth there is nearly always another node
 /// for them, also one whose cards are all taken.
 const WITHOUT_CARDS: f64 = 0.05;

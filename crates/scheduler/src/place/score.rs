@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Growths of waste that differ by less than this many thousandths of a card count as equal: the futures are samples.
-const GRAIN: i64 = 50;
+const GRAIN: i64 = 30;
 
 /// The score of a node that has room. In order of weight: taints that would rather not have the Pod, preferred terms,
 /// whether the node is lent, whether it has cards and the Pod needs none, growth of waste, cores left.

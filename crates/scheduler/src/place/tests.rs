@@ -54,6 +54,39 @@ fn a_share_goes_to_a_card_that_is_in_use() {
 }
 
 #[test]
+fn cards_that_some_insist_on_are_left_to_them() {
+    let mut ledger = ledger();
+    ledger.upsert_node(card_node(&ledger, "wanted", 8));
+    ledger.upsert_node(card_node(&ledger, "other", 8));
+    let insisting = |shape: &mut Shape| {
+        shape.node_selector.insert("name".to_owned(), "wanted".to_owned());
+    };
+    for number in 0..4 {
+        let shape = shape().cards(1).with(insisting).build();
+        ledger.upsert_pod(pod(&format!("insisting-{number}")).shape(shape).build());
+    }
+    let easy = pod("easy").shape(shape().cards(1).build()).build();
+    ledger.upsert_pod(easy.clone());
+    assert_eq!(best(&ledger, &easy, &anywhere()), "other");
+}
+
+#[test]
+fn a_node_with_many_cards_is_filled_before_the_next() {
+    let mut ledger = ledger();
+    ledger.upsert_node(card_node(&ledger, "first", 56));
+    ledger.upsert_node(card_node(&ledger, "second", 56));
+    let mut placer = Placer::default();
+    for number in 0..56 {
+        let one = pod(&format!("pod-{number}")).shape(shape().cards(1).build()).build();
+        let id = ledger.upsert_pod(one.clone());
+        let placed = placer.best(&ledger, &one, &anywhere());
+        assert_eq!(name_of(&ledger, &placed), "first", "Pod {number}");
+        let placed = placed.unwrap();
+        ledger.place(id, placed.node, placed.cards, 0).unwrap();
+    }
+}
+
+#[test]
 fn pods_without_cards_stay_off_card_nodes_while_others_fit() {
     let mut ledger = ledger();
     ledger.upsert_node(card_node(&ledger, "cards", 8));

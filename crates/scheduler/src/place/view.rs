@@ -2,7 +2,7 @@
 
 use super::{
     fill::Room,
-    future::{ClassId, Futures},
+    future::{Cards, ClassId, Futures},
 };
 use crate::{
     ledger::{Ledger, NodeState},
@@ -60,7 +60,7 @@ impl View {
             let limit = ledger.kind(kind).map_or(1, |kind| kind.sharers.max(1));
             let mut cards: Vec<u16> = all.iter().map(|card| card.left_for(limit)).collect();
             cards.sort_unstable();
-            let class = futures.class(&state.node, kind, state.card_memory(kind));
+            let class = futures.class(&state.node, Cards::new(kind, state.card_memory(kind), all.len()));
             let waste = futures.waste(class, Room { cpu, memory, cards: &cards });
             kinds.push(KindView { kind, class, cards, waste });
         }

@@ -5,11 +5,14 @@
 //! certain models (`gpuspec`). Only a few of the lists are at hand. The others are made here in the same way, to see
 //! that a method of placing was not tuned to those few.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use super::trace::{Trace, TracePod};
+use super::{
+    table::LABEL_MODEL,
+    trace::{Trace, TracePod},
+};
 use crate::{
-    model::{CardRequest, Node, Shape, Term},
+    model::{CardRequest, Node, ResourceId, Shape, Term},
     place::random::Random,
 };
 
@@ -24,6 +27,10 @@ pub enum Relative {
     Several(f64),
     /// So many of the Pods that ask for cards insist on certain models.
     Particular(f64),
+    /// Each shape comes more or less often, by a factor of its own up to this many percent or down to its inverse.
+    Inflated(f64),
+    /// Pods that ask for cards ask for so much of the cores they asked for before.
+    Cores(f64),
 }
 
 /// What tells relatives apart, in percent.
@@ -49,6 +56,8 @@ pub fn relative(base: &Trace, insisting: &Trace, change: Relative, seed: u64) ->
         Relative::Shares(percent) => shares(&base.pods, percent / 100.0, &mut random),
         Relative::Several(percent) => several(&base.pods, percent / 100.0, &mut random),
         Relative::Particular(percent) => particular(&base.pods, insisting, percent / 100.0, &mut random),
+        Relative::Inflated(percent) => inflated(&base.pods, percent / 100.0, &mut random),
+        Relative::Cores(percent) => cores(&base.pods, percent / 100.0),
     };
     Trace { pods: numbered(pods), ..base.clone() }
 }
@@ -57,6 +66,13 @@ pub fn relative(base: &Trace, insisting: &Trace, change: Relative, seed: u64) ->
 pub fn on_part_of_the_nodes(base: &Trace, part: f64, seed: u64) -> Trace {
     let mut random = Random::new(seed);
     let nodes: Vec<Node> = base.nodes.iter().filter(|_| random.unit() < part).cloned().collect();
+    Trace { nodes, ..base.clone() }
+}
+
+/// The same Pods on all nodes but those with cards of one model.
+pub fn without_model(base: &Trace, model: &str) -> Trace {
+    let has = |node: &&Node| node.labels.get(LABEL_MODEL).is_some_and(|one| one == model);
+    let nodes = base.nodes.iter().filter(|node| !has(node)).cloned().collect();
     Trace { nodes, ..base.clone() }
 }
 
@@ -116,6 +132,34 @@ fn particular(pods: &[TracePod], insisting: &Trace, part: f64, random: &mut Rand
     pods.iter().map(|pod| insist(pod, random)).collect()
 }
 
+fn inflated(pods: &[TracePod], most: f64, random: &mut Random) -> Vec<TracePod> {
+    let mut factors: HashMap<&Arc<Shape>, f64> = HashMap::new();
+    let mut all = Vec::new();
+    for pod in pods {
+        let factor = *factors.entry(&pod.shape).or_insert_with(|| most.powf(2.0 * random.unit() - 1.0));
+        let times = rounded((factor + random.unit() - 0.5).max(0.0));
+        all.extend(std::iter::repeat_n(pod, times).cloned());
+    }
+    all
+}
+
+fn cores(pods: &[TracePod], part: f64) -> Vec<TracePod> {
+    let mut shapes: HashMap<&Arc<Shape>, Arc<Shape>> = HashMap::new();
+    let change = |shape: &Arc<Shape>| {
+        let mut changed = (**shape).clone();
+        if changed.cards.count() > 0 {
+            changed.requests.set(ResourceId::CPU, scaled(changed.requests.get(ResourceId::CPU), part));
+        }
+        Arc::new(changed)
+    };
+    let mut all = Vec::with_capacity(pods.len());
+    for pod in pods {
+        let shape = Arc::clone(shapes.entry(&pod.shape).or_insert_with(|| change(&pod.shape)));
+        all.push(TracePod { shape, ..pod.clone() });
+    }
+    all
+}
+
 fn split(pods: &[TracePod], is: impl Fn(&TracePod) -> bool) -> (Vec<TracePod>, Vec<TracePod>) {
     pods.iter().cloned().partition(is)
 }
@@ -155,6 +199,15 @@ fn float(number: usize) -> f64 {
     number as f64
 }
 
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "thousandths of the cores of a Pod"
+)]
+fn scaled(amount: i64, part: f64) -> i64 {
+    (amount as f64 * part).round() as i64
+}
+
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of Pods")]
 fn rounded(number: f64) -> usize {
     number.round() as usize
@@ -183,6 +236,20 @@ mod tests {
         assert!(near(several.several, 80.0) && several.pods > before.pods, "{several:?}");
         let particular = of(Relative::Particular(25.0));
         assert!((particular.particular - 25.0).abs() < 3.0, "{particular:?}");
+        let inflated = relative(&base, &insisting, Relative::Inflated(500.0), 3);
+        let often = |trace: &Trace| -> HashMap<Arc<Shape>, f64> { trace.shapes().into_iter().collect() };
+        let (before, after) = (often(&base), often(&inflated));
+        let factors = before.iter().filter(|(_, count)| **count > 50.0);
+        let factors: Vec<f64> =
+            factors.map(|(shape, count)| after.get(shape).unwrap_or(&0.0) / count).collect();
+        assert!(factors.iter().all(|factor| (0.1..5.1).contains(factor)), "{factors:?}");
+        assert!(factors.iter().any(|factor| *factor < 0.7) && factors.iter().any(|factor| *factor > 1.5));
+        let cores = relative(&base, &insisting, Relative::Cores(150.0), 3);
+        let of = |trace: &Trace| -> i64 {
+            let asking = trace.pods.iter().filter(|pod| pod.cards() > 0);
+            asking.map(|pod| pod.shape.requests.get(ResourceId::CPU)).sum()
+        };
+        assert_eq!(of(&cores) * 2, of(&base) * 3);
         let half = on_part_of_the_nodes(&base, 0.5, 1);
         assert!((250..350).contains(&half.nodes.len()));
     }
