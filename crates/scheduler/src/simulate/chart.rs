@@ -1,8 +1,12 @@
 //! The curve of a run as a picture: for a terminal, and as SVG.
 
+mod svg;
+
 use std::fmt::Write as _;
 
 use super::outcome::{Outcome, Point};
+
+pub use svg::svg;
 
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -71,34 +75,4 @@ pub fn duration(seconds: f64) -> String {
         long if long >= 120.0 => format!("{:.1} min", seconds / 60.0),
         _ => format!("{seconds:.0} s"),
     }
-}
-
-/// Cards in use and Pods that wait over time, as SVG.
-pub fn svg(outcome: &Outcome) -> String {
-    let (width, height) = (720.0, 240.0);
-    let longest = outcome.curve.last().map_or(1.0, |point| point.at.max(1.0));
-    let most = outcome.curve.iter().map(|point| point.waiting).max().unwrap_or(0).max(1);
-    let line = |value: &dyn Fn(&Point) -> f64| {
-        let at = |point: &Point| {
-            format!("{:.1},{:.1}", 60.0 + point.at / longest * width, 20.0 + (1.0 - value(point)) * height)
-        };
-        outcome.curve.iter().map(at).collect::<Vec<_>>().join(" ")
-    };
-    let cards = line(&|point| point.allocation_percent / 100.0);
-    let waiting = line(&|point| float(point.waiting) / float(most));
-    format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 840 310" font-family="sans-serif" font-size="12">
-<title>Cards in use and Pods that wait</title>
-<rect width="840" height="310" fill="white"/>
-<path d="M60 20V260H780M60 140H780M60 20H780" fill="none" stroke="#bbb"/>
-<polyline points="{cards}" fill="none" stroke="#0a6" stroke-width="2"/>
-<polyline points="{waiting}" fill="none" stroke="#c50" stroke-width="1.5" stroke-dasharray="4 3"/>
-<text x="54" y="24" text-anchor="end">100 %</text><text x="54" y="144" text-anchor="end">50 %</text>
-<text x="54" y="264" text-anchor="end">0 %</text><text x="786" y="24">{most}</text><text x="786" y="264">0</text>
-<text x="60" y="280">0</text><text x="780" y="280" text-anchor="end">{end}</text>
-<text x="60" y="300" fill="#0a6">cards in use</text><text x="160" y="300" fill="#c50">Pods that wait</text>
-</svg>
-"##,
-        end = duration(outcome.seconds)
-    )
 }
