@@ -205,12 +205,14 @@ pub(crate) fn sentence(spec: &AIJobSpec, status: &AIJobStatus) -> String {
         JobPhase::Prequeue => "its Pods are not made yet".to_owned(),
         JobPhase::Pending => match status.reason.as_deref() {
             Some(reasons::WAITING_FOR_NODES) => {
-                format!("{} of {total} Pods wait for nodes", sum(|task| task.pending))
+                of_all(sum(|task| task.pending), total, "waits for a node", "wait for nodes")
             }
-            Some(reasons::STARTING) => format!("{} of {total} Pods are starting", sum(|task| task.starting)),
+            Some(reasons::STARTING) => {
+                of_all(sum(|task| task.starting), total, "is starting", "are starting")
+            }
             _ => "its Pods are being made".to_owned(),
         },
-        JobPhase::Running => format!("{} of {total} Pods run", sum(|task| task.running)),
+        JobPhase::Running => of_all(sum(|task| task.running), total, "runs", "run"),
         JobPhase::Restarting => "Pods are made again".to_owned(),
         JobPhase::Completed => "all Pods that decide have ended well".to_owned(),
         JobPhase::Aborting | JobPhase::Aborted => {
@@ -230,6 +232,15 @@ pub(crate) fn sentence(spec: &AIJobSpec, status: &AIJobStatus) -> String {
     }
 }
 
+/// What so many of all Pods do, in words that agree with the numbers.
+fn of_all(count: i32, total: i32, one: &str, many: &str) -> String {
+    match (count, total) {
+        (1, 1) => format!("its Pod {one}"),
+        (1, _) => format!("1 of {total} Pods {one}"),
+        _ => format!("{count} of {total} Pods {many}"),
+    }
+}
+
 pub(crate) fn conditions(status: &mut AIJobStatus, generation: Option<i64>, now: Timestamp) {
     let (reason, message) =
         (status.reason.clone().unwrap_or_default(), status.message.clone().unwrap_or_default());
@@ -245,5 +256,22 @@ pub(crate) fn conditions(status: &mut AIJobStatus, generation: Option<i64>, now:
         (condition_types::FINISHED, status.phase.is_final()),
     ] {
         set_condition(all, generation, now, &Say { kind, holds, reason: &reason, message: &message });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_all;
+
+    #[test]
+    fn sentences_agree_in_number() {
+        for (count, total, want) in [
+            (1, 1, "its Pod runs"),
+            (0, 1, "0 of 1 Pods run"),
+            (1, 3, "1 of 3 Pods runs"),
+            (2, 3, "2 of 3 Pods run"),
+        ] {
+            assert_eq!(of_all(count, total, "runs", "run"), want);
+        }
     }
 }
