@@ -68,6 +68,25 @@ async fn people_submit_look_at_and_stop_jobs() {
     says(here, &["job", "cancel", "train", "--wait"]).await;
     assert!(says(here, &["job", "list", "-o", "yaml"]).await.contains("phase: Aborted"));
 
+    says(here, &["job", "submit", "--name", "huge", "--image", "i", "--gpus", "64", "--", "true"]).await;
+    let words = ["explain", "pod", "huge-main-0", "-o", "json"];
+    let explained = loop {
+        let output = maar(here, &words).await;
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        if answer["explanation"]["state"]["is"] == "neverFits" {
+            break answer;
+        }
+        // The jobs role makes the Pod, and the scheduler sees it, in a moment.
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    };
+    assert_eq!(explained["job"], "huge");
+    let text = says(here, &words[..3]).await;
+    assert!(text.starts_with("Pod huge-main-0 waits for a node from maar-scheduler\n"), "{text}");
+    assert!(text.contains("nodes"), "{text}");
+    let unheard = ["explain", "pod", "huge-main-0", "--explain-url", "http://127.0.0.1:9"];
+    assert_eq!(code(here, &unheard).await, Some(5));
+
     says(here, &["account", "create", "vision", "--deserved", "nvidia.com/gpu=8", "--member", "ada=admin"])
         .await;
     assert!(says(here, &["account", "list", "-o", "wide"]).await.contains("nvidia.com/gpu=8"));
@@ -75,8 +94,10 @@ async fn people_submit_look_at_and_stop_jobs() {
     assert!(says(here, &["top"]).await.contains("NODE "));
     assert!(says(here, &["top", "accounts"]).await.contains("vision"));
 
-    let rows: [(&[&str], i32); 6] = [
+    let rows: [(&[&str], i32); 8] = [
         (&["job", "get", "nobody"], 3),
+        (&["explain", "pod", "nobody"], 3),
+        (&["explain", "pod", "huge-main-0", "--explain-url", "nowhere"], 2),
         (&["job", "logs", "train"], 3),
         (&["job", "submit"], 2),
         (&["job", "submit", "--image", "i", "--env", "A"], 2),

@@ -157,6 +157,11 @@ impl Core {
         &self.tree
     }
 
+    /// How many Pods may be stopped.
+    pub fn budgets(&self) -> &[DisruptionBudget] {
+        &self.budgets
+    }
+
     /// What is held for whom.
     pub fn reservations(&self) -> &[Reservation] {
         &self.reservations

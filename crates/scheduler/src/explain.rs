@@ -6,8 +6,12 @@
 #[cfg(test)]
 mod tests;
 mod text;
+mod words;
 
 use serde::{Deserialize, Serialize};
+
+pub(crate) use words::of_nodes;
+pub use words::{count, plural};
 
 /// Most names in any list of an explanation.
 pub const LONGEST_LIST: usize = 5;
@@ -156,7 +160,7 @@ pub struct Nodes {
 pub struct Removed {
     /// How many.
     pub nodes: usize,
-    /// A phrase: `have too little cpu left`.
+    /// A phrase that agrees with how many: `have too little cpu left`, of one `has …`.
     pub why: String,
 }
 

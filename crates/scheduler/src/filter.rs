@@ -7,12 +7,14 @@ mod labels;
 mod node;
 mod room;
 pub mod topology;
+mod volumes;
 
 use crate::{ledger::Ledger, model::ResourceId};
 
 pub use labels::{matches_selector, matches_term};
 pub use node::{hated_taints, judge_node, preference, tolerates};
 pub use room::{judge_room, pods_that_fit, room_for_cards};
+pub use volumes::judge_volumes;
 
 /// Why a node cannot take a Pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +37,8 @@ pub enum Reason {
     NodeSelector,
     /// A volume of the Pod cannot be reached from it.
     VolumeNode,
+    /// No volume that is made already and free suits a claim of the Pod there.
+    NoVolume,
     /// A port of the host is in use.
     HostPort,
     /// It has as many volumes of a driver attached as it can.
@@ -56,31 +60,48 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// A phrase for people: `12 nodes …`.
-    pub fn phrase(self, ledger: &Ledger) -> String {
-        let text = match self {
-            Self::NodeName => "are not the node it names",
-            Self::Pool => "are in pools that its account may not use",
-            Self::Lent => "are lent, and it did not ask for lent nodes",
-            Self::LentCloses => "are lent and close before it would end",
-            Self::Held => "are held for work that waits longer",
-            Self::Cordoned => "are cordoned",
-            Self::Taint => "have a taint that it does not tolerate",
-            Self::NodeSelector => "do not have the labels it asks for",
-            Self::VolumeNode => "cannot reach one of its volumes",
-            Self::HostPort => "have its host port in use",
-            Self::VolumeLimit => "have no more volumes to attach",
+    /// A phrase for people, of so many nodes: `12 nodes …`, `1 node …`.
+    pub fn phrase(self, ledger: &Ledger, nodes: usize) -> String {
+        let (many, one) = self.verbs();
+        let verb = if nodes == 1 { one } else { many };
+        let rest = match self {
+            Self::NodeName => "the node it names",
+            Self::Pool if nodes == 1 => "in a pool that its account may not use",
+            Self::Pool => "in pools that its account may not use",
+            Self::Lent => "lent, and it did not ask for lent nodes",
+            Self::LentCloses if nodes == 1 => "lent and closes before it would end",
+            Self::LentCloses => "lent and close before it would end",
+            Self::Held => "held for work that waits longer",
+            Self::Cordoned => "cordoned",
+            Self::Taint => "a taint that it does not tolerate",
+            Self::NodeSelector => "the labels it asks for",
+            Self::VolumeNode => "reach one of its volumes",
+            Self::NoVolume => "no free volume for one of its claims",
+            Self::HostPort => "its host port in use",
+            Self::VolumeLimit => "no room for more volumes",
             Self::Resource(resource) => {
-                return format!("have too little {} left", ledger.resources().name(resource));
+                return format!("{verb} too little {} left", ledger.resources().name(resource));
             }
-            Self::Cards => "have no cards of the size asked for left",
-            Self::Affinity => "have no Pod near that it must be near to",
-            Self::AntiAffinity => "have a Pod near that it must be away from",
-            Self::ExistingAntiAffinity => "have a Pod near that must be away from it",
-            Self::SpreadLabel => "lack a label over which it is spread",
-            Self::Spread => "have too many like it near already",
+            Self::Cards => "no cards of the size asked for left",
+            Self::Affinity => "no Pod near that it must be near to",
+            Self::AntiAffinity => "a Pod near that it must be away from",
+            Self::ExistingAntiAffinity => "a Pod near that must be away from it",
+            Self::SpreadLabel => "a label over which it is spread",
+            Self::Spread => "too many like it near already",
         };
-        text.to_owned()
+        format!("{verb} {rest}")
+    }
+
+    /// The verb of the phrase, for many nodes and for one.
+    const fn verbs(self) -> (&'static str, &'static str) {
+        match self {
+            Self::NodeName => ("are not", "is not"),
+            Self::Pool | Self::Lent | Self::LentCloses | Self::Held | Self::Cordoned => ("are", "is"),
+            Self::NodeSelector => ("do not have", "does not have"),
+            Self::VolumeNode => ("cannot", "cannot"),
+            Self::SpreadLabel => ("lack", "lacks"),
+            _ => ("have", "has"),
+        }
     }
 
     /// Whether the answer would be another if other Pods left: worth a preemption.
@@ -95,5 +116,41 @@ impl Reason {
                 | Self::ExistingAntiAffinity
                 | Self::Spread
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Resources;
+
+    #[test]
+    fn reasons_agree_in_number() {
+        let all = [
+            Reason::NodeName,
+            Reason::Pool,
+            Reason::Lent,
+            Reason::LentCloses,
+            Reason::Held,
+            Reason::Cordoned,
+            Reason::Taint,
+            Reason::NodeSelector,
+            Reason::VolumeNode,
+            Reason::NoVolume,
+            Reason::HostPort,
+            Reason::VolumeLimit,
+            Reason::Resource(ResourceId::CPU),
+            Reason::Cards,
+            Reason::Affinity,
+            Reason::AntiAffinity,
+            Reason::ExistingAntiAffinity,
+            Reason::SpreadLabel,
+            Reason::Spread,
+        ];
+        let ledger = Ledger::new(Vec::new(), Resources::default());
+        let line = |reason: &Reason| {
+            format!("1 node {}\n2 nodes {}", reason.phrase(&ledger, 1), reason.phrase(&ledger, 2))
+        };
+        insta::assert_snapshot!(all.iter().map(line).collect::<Vec<_>>().join("\n"));
     }
 }

@@ -20,6 +20,7 @@ mod pods;
 mod shapes;
 #[cfg(test)]
 mod tests;
+mod volumes;
 
 use crate::model::{Amounts, CardKind, CardKindId, CardRequest, CardsTaken, Resources, Shape, WHOLE_CARD};
 
@@ -28,6 +29,7 @@ pub use cards::{Card, Cards};
 pub use groups::{GroupState, TaskCounts};
 pub use nodes::{NodeState, PoolTotal};
 pub use pods::{Lifted, PodState, Refused};
+pub use volumes::Held;
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -39,6 +41,7 @@ pub struct Ledger {
     groups: groups::Groups,
     accounts: accounts::Accounts,
     shapes: shapes::Shapes,
+    volumes: volumes::Volumes,
 }
 
 impl Ledger {
@@ -52,6 +55,7 @@ impl Ledger {
             groups: groups::Groups::default(),
             accounts: accounts::Accounts::default(),
             shapes: shapes::Shapes::default(),
+            volumes: volumes::Volumes::default(),
         }
     }
 

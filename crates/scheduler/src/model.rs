@@ -11,6 +11,7 @@ mod group;
 mod node;
 mod pod;
 mod shape;
+mod volume;
 
 pub use account::{Account, AccountId, Member};
 pub use amounts::{Amounts, ResourceId, Resources};
@@ -19,9 +20,10 @@ pub use group::{Group, GroupId, ServiceLevel, TaskMinimum};
 pub use node::{Effect, Node, NodeId, Taint, Window};
 pub use pod::{Pod, PodId, PodPhase};
 pub use shape::{
-    LabelSelector, Operator, PodAffinityTerm, PreferredTerm, Requirement, Shape, ShapeId, SpreadConstraint,
-    Term, Toleration, Unsatisfiable,
+    LabelSelector, Operator, PodAffinityTerm, PodPreference, PreferredTerm, Requirement, Shape, ShapeId,
+    SpreadConstraint, Term, Toleration, Unsatisfiable,
 };
+pub use volume::{StaticClaim, StaticVolume};
 
 /// Milliseconds since the Unix epoch.
 pub type Millis = i64;

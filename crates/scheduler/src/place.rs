@@ -18,19 +18,20 @@ mod score;
 #[cfg(test)]
 mod tests;
 mod view;
+mod wishes;
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     filter::{
-        Reason, judge_node, judge_room, pods_that_fit,
+        Reason, judge_node, judge_room, judge_volumes, pods_that_fit,
         topology::{Question, Topology},
     },
     ledger::{Ledger, NodeState},
     model::{CardsTaken, NodeId, Pod, Shape, ShapeId},
 };
 
-use self::{future::Futures, index::Index, mix::Mix, view::Views};
+use self::{future::Futures, index::Index, mix::Mix, view::Views, wishes::Wishes};
 pub use self::{
     refusal::Refusal,
     scope::{Near, Pools, Scope},
@@ -120,7 +121,8 @@ impl Placer {
             return Some(Reason::NodeName);
         };
         let fixed = judge(ledger, &pod.shape, scope, state);
-        fixed.or_else(|| scope.judge_time(state)).or_else(|| {
+        let fixed = fixed.or_else(|| scope.judge_time(state));
+        fixed.or_else(|| judge_volumes(ledger, &pod.shape, &state.node)).or_else(|| {
             if !Topology::concerns(ledger, pod) {
                 return None;
             }
@@ -198,7 +200,10 @@ impl Placer {
         let question = if concerned { self.topology.question(pod) } else { Question::default() };
         let ask = |id: NodeId| {
             let Some(state) = ledger.node(id) else { return Some(Reason::NodeName) };
-            scope.judge_time(state).or_else(|| question.judge(&state.node))
+            scope
+                .judge_time(state)
+                .or_else(|| question.judge(&state.node))
+                .or_else(|| judge_volumes(ledger, &pod.shape, &state.node))
         };
         if let Some(promised) = pod.nominated
             && index.admits(promised)
@@ -213,9 +218,13 @@ impl Placer {
         {
             return Ok(first);
         }
+        let wishes = question.has_wishes().then(|| {
+            let nodes = index.candidates().filter_map(|(id, _)| ledger.node(id));
+            Wishes::new(&question, &pod.shape, nodes.map(|state| &state.node))
+        });
         let rank = |id: NodeId| {
             let Some(state) = ledger.node(id) else { return (u32::MAX, u32::MAX) };
-            (scope.distance(&state.node), question.crowding(&state.node))
+            (scope.distance(&state.node), wishes.as_ref().map_or(0, |wishes| wishes.cost(&state.node)))
         };
         let mut refusal = index.refusal();
         for id in index.in_order(ranked.then_some(&rank)) {

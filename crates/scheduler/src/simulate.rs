@@ -4,6 +4,7 @@
 //! [`recording`] of a cluster. [`run`] lets them come and go in simulated time, through the core. [`packing`] fills the cluster until nothing fits and tells how much of the cards stays
 //! unused, by our placement and by FGD ([`fgd`]), the method it is measured against.
 
+mod budgets;
 pub mod chart;
 pub mod family;
 pub mod fgd;

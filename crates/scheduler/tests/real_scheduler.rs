@@ -5,6 +5,7 @@
 #![expect(clippy::panic, reason = "a test stops at the first surprise")]
 
 mod scheduler {
+    mod affinity;
     mod cards;
     mod checks;
     mod explain;
@@ -17,5 +18,6 @@ mod scheduler {
     mod preemption;
     mod setup;
     mod unknown;
+    mod volumes;
     mod witness;
 }

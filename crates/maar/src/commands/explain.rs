@@ -1,5 +1,7 @@
 //! `maar explain`: why something waits.
 
+mod pod;
+
 use super::{client::ClusterArgs, job::explain as explain_job, output::OutputArgs};
 
 /// What `maar explain` can be told.
@@ -20,10 +22,15 @@ enum What {
         /// The job
         name: String,
     },
+    /// Say why a Pod waits, of a job or not
+    Pod(pod::Arguments),
 }
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let connection = arguments.cluster.connect().await?;
-    let What::Job { name } = arguments.what;
-    explain_job(&connection, arguments.output.output, &name).await
+    let output = arguments.output.output;
+    match arguments.what {
+        What::Job { name } => explain_job(&connection, output, &name).await,
+        What::Pod(pod) => pod::explain(&connection, output, &pod).await,
+    }
 }

@@ -15,7 +15,7 @@ use super::{
     output::OutputArgs,
 };
 
-pub(crate) use explain::explain;
+pub(crate) use explain::{explain, queue_words};
 
 /// What `maar job` can be told.
 #[derive(Debug, clap::Args)]

@@ -29,8 +29,9 @@ pub(crate) struct Arguments {
     /// creation_time, deletion_time, scheduled_time (in seconds), account, user, priority, job
     #[arg(long, requires = "nodes")]
     pods: Option<PathBuf>,
-    /// A recorded cluster instead of tables: the output of `kubectl get nodes,pods,accounts,aijobs -A -o json`, and
-    /// whatever else the scheduler reads: namespaces, PodGroups, volumes and claims
+    /// A recorded cluster instead of tables: the output of `kubectl get
+    /// nodes,pods,poddisruptionbudgets,accounts,aijobs -A -o json`, and whatever else the scheduler reads: namespaces,
+    /// PodGroups, volumes, claims and storage classes
     #[arg(long, conflicts_with_all = ["nodes", "pods"])]
     recording: Option<PathBuf>,
     /// How much Pods ask for, in percent of all cards: they come faster or slower; with --fill more or fewer come

@@ -1,5 +1,6 @@
 //! `maar up`: a whole cluster in this process.
 
+mod kubeconfig;
 mod page;
 mod roles;
 
@@ -98,7 +99,8 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     let (roles, pages) = roles::start(&client, "maar-up".to_owned(), stop).await?;
     let page = page::serve(client, pages, arguments.page_port(), stop.clone()).await?;
     // Last, so that a start that fails leaves no kubeconfig of a cluster that is not there.
-    write_private(&arguments.write_kubeconfig, &cluster.kubeconfig(&listener)?)?;
+    let kubeconfig = kubeconfig::with_explanations(&cluster.kubeconfig(&listener)?, page)?;
+    write_private(&arguments.write_kubeconfig, &kubeconfig)?;
     announce(&listener, page, &arguments.write_kubeconfig, arguments.data_dir.as_deref(), &nodes);
     wait_for_end(stop).await;
     // Roles report panics of their own tasks; there is nothing to add.

@@ -9,6 +9,7 @@
 //! a moment after which an attempt without an answer cannot take effect any more: only then is a Pod that still has
 //! no node taken to be free ([`find_out`]). Until then its place is kept.
 
+mod promise;
 mod volumes;
 
 use std::{sync::Arc, time::Duration};
@@ -59,9 +60,24 @@ pub(crate) struct Bind {
     /// The cards in full, and just their numbers.
     pub(crate) cards: Option<(String, String)>,
     /// Claims that get their volume on that node first.
-    pub(crate) claims: Vec<String>,
+    pub(crate) claims: Vec<ClaimChoice>,
     /// When the Pod was made.
     pub(crate) created: Millis,
+}
+
+/// A claim that gets its volume before its Pod is bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ClaimChoice {
+    pub(crate) name: String,
+    /// The volume it is to get, if that was made beforehand.
+    pub(crate) volume: Option<Promise>,
+}
+
+/// A volume for a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Promise {
+    pub(crate) volume: String,
+    pub(crate) claim_uid: String,
 }
 
 /// What became of a bind.
@@ -119,7 +135,7 @@ impl Binder {
     /// Does a bind, with a few attempts if it is not clear what became of the first.
     pub(crate) async fn bind(&self, bind: &Bind) -> Bound {
         if !bind.claims.is_empty()
-            && let Err(ended) = choose_volumes(&self.client, bind).await
+            && let Err(ended) = choose_volumes(self, bind).await
         {
             return ended;
         }

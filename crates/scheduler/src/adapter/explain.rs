@@ -1,5 +1,5 @@
 //! Why something waits, over HTTP: `GET /explain/NAMESPACE/NAME`, where the name is that of a job, of a PodGroup, or of
-//! a Pod. [`Access`] says who may ask.
+//! a Pod; with `?kind=pod` of a Pod whatever else has that name. [`Access`] says who may ask.
 
 mod access;
 
@@ -7,13 +7,13 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
-    extract::{Path, State},
+    extract::{Path, Query, State},
     http::{HeaderMap, StatusCode},
     response::{IntoResponse as _, Response},
     routing::get,
 };
 use maar_api::names::GROUP;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::{
     sync::{Mutex, Semaphore, mpsc, oneshot},
@@ -23,7 +23,10 @@ use tokio::{
 pub use self::access::Access;
 use self::access::{Denied, Subject};
 use super::world::World;
-use crate::{core::Core, model::Millis};
+use crate::{
+    core::Core,
+    model::{Millis, Pod},
+};
 
 /// How long the scheduler may take to answer; who does not lead never does.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -35,9 +38,23 @@ const PODS: usize = 20;
 /// A question.
 #[derive(Debug)]
 pub(crate) struct Ask {
+    pub(crate) subject: Asked,
+    pub(crate) reply: oneshot::Sender<Option<Answer>>,
+}
+
+/// What is asked about.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
     pub(crate) namespace: String,
     pub(crate) name: String,
-    pub(crate) reply: oneshot::Sender<Option<Answer>>,
+    /// Only a Pod is meant.
+    pub(crate) pod: bool,
+}
+
+/// What may stand behind the `?`.
+#[derive(Debug, Deserialize)]
+struct Kind {
+    kind: Option<String>,
 }
 
 /// Questions that wait for whoever leads.
@@ -54,18 +71,24 @@ pub(crate) struct Answer {
     /// Pods that wait for something else than a place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pods: Vec<HeldPod>,
+    /// API group and resource of what was found.
+    #[serde(skip)]
+    resource: Resource,
 }
 
-impl Answer {
-    /// API group and resource of what was found.
-    fn kind(&self) -> (&'static str, &'static str) {
-        let name = self.group.split_once('/').map_or("", |(_, name)| name);
-        match name.split_once(':').map(|(kind, _)| kind) {
-            Some("volcano") => ("scheduling.volcano.sh", "podgroups"),
-            Some("podgroup") => ("scheduling.k8s.io", "podgroups"),
-            Some(_) => ("", "pods"),
-            None => (GROUP, "aijobs"),
-        }
+type Resource = (&'static str, &'static str);
+
+const PODS_RESOURCE: Resource = ("", "pods");
+const JOBS_RESOURCE: Resource = (GROUP, "aijobs");
+
+/// What a group of this name was made from.
+fn resource(group: &str) -> Resource {
+    let name = group.split_once('/').map_or("", |(_, name)| name);
+    match name.split_once(':').map(|(kind, _)| kind) {
+        Some("volcano") => ("scheduling.volcano.sh", "podgroups"),
+        Some("podgroup") => ("scheduling.k8s.io", "podgroups"),
+        Some(_) => PODS_RESOURCE,
+        None => JOBS_RESOURCE,
     }
 }
 
@@ -96,12 +119,18 @@ pub(crate) fn router(access: Access) -> (Router, Asks) {
 async fn ask(
     State(desk): State<Desk>,
     Path((namespace, name)): Path<(String, String)>,
+    Query(Kind { kind }): Query<Kind>,
     headers: HeaderMap,
 ) -> Response {
+    let pod = match kind.as_deref() {
+        None => false,
+        Some("pod") => true,
+        Some(_) => return refuse(StatusCode::BAD_REQUEST, "the kind may be pod, or left out"),
+    };
     let Ok(_seat) = desk.seats.try_acquire() else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many ask at once");
     };
-    match desk.answer(&namespace, &name, &headers).await {
+    match desk.answer(Asked { namespace, name, pod }, &headers).await {
         Ok(Some(answer)) => Json(answer).into_response(),
         Ok(None) => refuse(StatusCode::NOT_FOUND, "no job, group or Pod of that name waits or runs here"),
         Err((code, message)) => refuse(code, message),
@@ -111,24 +140,24 @@ async fn ask(
 impl Desk {
     async fn answer(
         &self,
-        namespace: &str,
-        name: &str,
+        asked: Asked,
         headers: &HeaderMap,
     ) -> Result<Option<Answer>, (StatusCode, &'static str)> {
         let caller = self.access.caller(headers).await.map_err(Denied::answer)?;
         let (reply, answer) = oneshot::channel();
-        let ask = Ask { namespace: namespace.to_owned(), name: name.to_owned(), reply };
-        let asked = async {
+        let ask = Ask { subject: asked.clone(), reply };
+        let answered = async {
             self.asks.send(ask).await.ok()?;
             answer.await.ok()
         };
-        let answer = timeout(PATIENCE, asked).await.ok().flatten().ok_or((
+        let answer = timeout(PATIENCE, answered).await.ok().flatten().ok_or((
             StatusCode::SERVICE_UNAVAILABLE,
             "this process does not lead, or is too busy to answer",
         ))?;
         // Whether something is there is told only to those who may see it.
-        let (group, resource) = answer.as_ref().map_or((GROUP, "aijobs"), Answer::kind);
-        let subject = Subject { group, resource, namespace, name };
+        let nothing = if asked.pod { PODS_RESOURCE } else { JOBS_RESOURCE };
+        let (group, resource) = answer.as_ref().map_or(nothing, |answer| answer.resource);
+        let subject = Subject { group, resource, namespace: &asked.namespace, name: &asked.name };
         self.access.may_get(&caller, subject).await.map_err(Denied::answer)?;
         Ok(answer)
     }
@@ -138,36 +167,44 @@ fn refuse(code: StatusCode, message: &str) -> Response {
     (code, Json(json!({ "message": message }))).into_response()
 }
 
-/// Finds the group by the names it may have, and explains it.
-pub(crate) fn explanation(
-    core: &mut Core,
-    world: &World,
-    namespace: &str,
-    name: &str,
-    now: Millis,
-) -> Option<Answer> {
-    let held: Vec<HeldPod> = world
-        .waiting(core, false)
-        .into_iter()
-        .chain(world.waiting(core, true))
-        .filter(|pod| {
-            pod.namespace == namespace && (pod.name == name || world.is_member(&pod.uid, namespace, name))
-        })
-        .take(PODS)
-        .map(|pod| HeldPod { pod: pod.name, reason: pod.why.to_string() })
-        .collect();
+/// Finds what is asked about by the names it may have, and explains it.
+pub(crate) fn explanation(core: &mut Core, world: &World, asked: &Asked, now: Millis) -> Option<Answer> {
+    let pods = held(core, world, asked);
+    let found = if asked.pod { None } else { group(core, asked) };
+    let found = found
+        .map(|group| (resource(&group), group))
+        .or_else(|| Some((PODS_RESOURCE, group_of_pod(core, asked)?)));
+    let Some((resource, group)) = found else {
+        let group = format!("{}/pod:{}", asked.namespace, asked.name);
+        let answer = Answer { group, explanation: Value::Null, pods, resource: PODS_RESOURCE };
+        return (!answer.pods.is_empty()).then_some(answer);
+    };
+    let explanation = core.ledger().find_group(&group).and_then(|id| core.explain(id, now));
+    let explanation = explanation.and_then(|one| serde_json::to_value(one).ok()).unwrap_or_default();
+    Some(Answer { group, explanation, pods, resource })
+}
+
+/// Pods that wait for something else than a place: the one of that name, or those of the group.
+fn held(core: &Core, world: &World, asked: &Asked) -> Vec<HeldPod> {
+    let Asked { namespace, name, pod: only } = asked;
+    let waiting = world.waiting(core, false).into_iter().chain(world.waiting(core, true));
+    let meant = waiting.filter(|pod| {
+        pod.namespace == *namespace
+            && (pod.name == *name || (!only && world.is_member(&pod.uid, namespace, name)))
+    });
+    meant.take(PODS).map(|pod| HeldPod { pod: pod.name, reason: pod.why.to_string() }).collect()
+}
+
+/// The name of the group that people call by this name.
+fn group(core: &Core, Asked { namespace, name, .. }: &Asked) -> Option<String> {
     let names = ["", "volcano:", "podgroup:", "pod:"].map(|prefix| format!("{namespace}/{prefix}{name}"));
-    let found = names.into_iter().find_map(|name| Some((core.ledger().find_group(&name)?, name)));
-    match found {
-        Some((id, group)) => {
-            let explanation =
-                core.explain(id, now).and_then(|one| serde_json::to_value(one).ok()).unwrap_or_default();
-            Some(Answer { group, explanation, pods: held })
-        }
-        None if held.is_empty() => None,
-        None => {
-            let group = format!("{namespace}/pod:{name}");
-            Some(Answer { group, explanation: Value::Null, pods: held })
-        }
-    }
+    names.into_iter().find(|name| core.ledger().find_group(name).is_some())
+}
+
+/// The name of the group that a Pod of this name is in.
+fn group_of_pod(core: &Core, Asked { namespace, name, .. }: &Asked) -> Option<String> {
+    let named = |pod: &Pod| *pod.namespace == **namespace && *pod.name == **name;
+    let ledger = core.ledger();
+    let group = ledger.pods().find(|(_, state)| named(&state.pod)).map(|(_, state)| state.pod.group)?;
+    ledger.group(group).map(|state| state.group.name.clone())
 }

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     core::Core,
+    explain::plural,
     metrics::{ReasonLabel, SchedulerMetrics, StateLabel},
     model::{GroupId, Millis},
 };
@@ -108,7 +109,8 @@ impl Reporter {
         let Some(state) = core.ledger().group(group) else { return };
         tracing::warn!(group = state.group.name, placed, minimum, "a gang stands half placed");
         if let Some(about) = world.reference(&state.group.name) {
-            let note = format!("{placed} of at least {minimum} Pods have a node, and the others find none");
+            let have = plural(placed, "has", "have");
+            let note = format!("{placed} of at least {minimum} Pods {have} a node, and the others find none");
             self.recorder.record_about(about, News { reason: "GangStalled", ..unschedulable(note) });
         }
     }

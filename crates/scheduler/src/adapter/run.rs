@@ -258,7 +258,7 @@ impl Scheduler {
             uid: pod.uid.clone(),
             node: ledger.node(*node)?.node.name.clone(),
             cards: as_annotations(self.world.cards(), cards),
-            claims: self.world.claims_to_choose(&pod.uid),
+            claims: self.world.claims_to_choose(&self.core, id),
             created: pod.created,
         })
     }
@@ -338,7 +338,7 @@ impl Scheduler {
 
     fn explain(&mut self, ask: Ask) {
         let now = self.now();
-        let answer = explanation(&mut self.core, &self.world, &ask.namespace, &ask.name, now);
+        let answer = explanation(&mut self.core, &self.world, &ask.subject, now);
         let _ = ask.reply.send(answer);
     }
 }

@@ -23,10 +23,10 @@ pub(crate) use lean::{Lean, Wire};
 pub(crate) use maar::{Account, Job};
 pub(crate) use node::{Node, Taint};
 pub(crate) use pod::{
-    ClaimSource, Container, LabelSelector, NodeAffinity, NodeSelectorTerm, Pod, PodAffinityTerm, PodSpec,
-    PreferredNode, Requirement, SpreadConstraint, Toleration,
+    Affinity, ClaimSource, Container, LabelSelector, NodeAffinity, NodeSelectorTerm, Pod, PodAffinityTerm,
+    PodSpec, PreferredNode, PreferredPod, Requirement, SpreadConstraint, Toleration,
 };
-pub(crate) use volume::{Budget, Claim, CsiNode, StorageClass, Volume};
+pub(crate) use volume::{Budget, Claim, ClaimReference, CsiNode, StorageClass, Volume};
 
 pub(crate) type Labels = BTreeMap<String, String>;
 

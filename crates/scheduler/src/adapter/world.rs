@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     core::{Core, DisruptionBudget},
-    model::{NodeId, PodId},
+    model::{NodeId, PodId, StaticVolume},
 };
 
 /// How many Pods that are gone are remembered, so that a late view does not bring them back.
@@ -279,17 +279,31 @@ impl World {
     }
 
     fn volume(&mut self, core: &mut Core, volume: wire::Volume) {
-        self.volumes.volumes.insert(volume.metadata.name.clone(), volume);
+        let name = volume.metadata.name.clone();
+        let offer = self.volumes.set_volume(volume);
+        Self::offer(core, &name, offer);
         self.look_again(core);
     }
 
     fn volume_gone(&mut self, core: &mut Core, name: &str) {
-        self.volumes.volumes.remove(name);
+        self.volumes.remove_volume(name);
+        core.remove_volume(name);
         self.look_again(core);
     }
 
+    /// A volume made beforehand that claims may get, or that is not to be had any more.
+    fn offer(core: &mut Core, name: &str, volume: Option<StaticVolume>) {
+        match volume {
+            Some(volume) => core.upsert_volume(volume),
+            None => core.remove_volume(name),
+        }
+    }
+
     fn claim(&mut self, core: &mut Core, claim: wire::Claim) {
-        self.volumes.claims.insert(claim.metadata.key(), claim);
+        self.volumes.claims.insert(claim.metadata.key(), claim.clone());
+        for (name, offer) in self.volumes.touched_by(&claim) {
+            Self::offer(core, &name, offer);
+        }
         self.look_again(core);
     }
 

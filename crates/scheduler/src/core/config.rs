@@ -44,4 +44,6 @@ pub struct DisruptionBudget {
     pub selector: LabelSelector,
     /// How many may go.
     pub allowed: u32,
+    /// How many must stay. What the API server makes of it is `allowed`; a simulation has to do that itself.
+    pub desired: u32,
 }

@@ -55,6 +55,12 @@ impl Deferred {
         self.leaving.contains_key(&pod)
     }
 
+    /// Who was asked to go and is not seen to go yet: nobody else knows of it.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = PodId> + '_ {
+        let going = |leaving: &Leaving| leaving.seen.as_ref().is_some_and(|pod| pod.terminating);
+        self.leaving.iter().filter(move |(_, leaving)| !going(leaving)).map(|(pod, _)| *pod)
+    }
+
     /// Who leaves any of these nodes.
     pub(crate) fn leaving_from(&self, nodes: impl Iterator<Item = NodeId>) -> BTreeSet<PodId> {
         if self.leaving.is_empty() {

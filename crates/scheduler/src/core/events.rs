@@ -1,6 +1,6 @@
 //! What the watches saw, and what became of actions.
 
-use crate::model::{Account, Group, GroupId, Node, NodeId, Pod, PodId, PodPhase};
+use crate::model::{Account, Group, GroupId, Node, NodeId, Pod, PodId, PodPhase, StaticVolume};
 
 use super::{Core, DisruptionBudget, Known, Wait};
 use crate::queue::Payer;
@@ -35,6 +35,19 @@ impl Core {
     pub fn remove_account(&mut self, name: &str) {
         self.ledger.remove_account(name);
         self.tree.remove(name);
+    }
+
+    /// A volume was seen that was made beforehand and that claims may get.
+    pub fn upsert_volume(&mut self, volume: StaticVolume) {
+        let news = volume.claim.is_none() && self.ledger.volume(&volume.name) != Some(&volume);
+        self.ledger.upsert_volume(volume);
+        // Who waits for it could go nowhere, however empty the nodes were.
+        self.news.nodes |= news;
+    }
+
+    /// A volume is gone, or bound to a claim for good.
+    pub fn remove_volume(&mut self, name: &str) {
+        self.ledger.remove_volume(name);
     }
 
     /// How many Pods may be stopped; all there is to know, each time.
@@ -101,6 +114,7 @@ impl Core {
             self.has_left(id);
         }
         let before = self.place_of(id);
+        self.news.nodes |= !self.ledger.volumes_held(id).is_empty();
         let group = self.ledger.pod(id).map(|state| state.pod.group);
         self.ledger.remove_pod(uid);
         self.follow(id, before);
@@ -110,6 +124,7 @@ impl Core {
     /// A bind did not happen: the Pod waits again.
     pub fn bind_failed(&mut self, pod: PodId) {
         let before = self.place_of(pod);
+        self.news.nodes |= !self.ledger.volumes_held(pod).is_empty();
         if self.ledger.unplace(pod) {
             self.follow(pod, before);
         }

@@ -107,7 +107,7 @@ impl Core {
         let removed = refusal
             .ranked()
             .into_iter()
-            .map(|(reason, nodes)| Removed { nodes, why: reason.phrase(&self.ledger) });
+            .map(|(reason, nodes)| Removed { nodes, why: reason.phrase(&self.ledger, nodes) });
         Nodes { total: refusal.nodes, removed: removed.collect() }
     }
 

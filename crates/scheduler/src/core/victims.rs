@@ -8,12 +8,12 @@ use std::{
 use crate::{
     filter::matches_selector,
     ledger::GroupState,
-    model::{Amounts, GroupId, Millis, NodeId, PodId, PodPhase, ResourceId, ServiceLevel},
+    model::{Amounts, GroupId, Millis, NodeId, Pod, PodId, PodPhase, ResourceId, ServiceLevel},
     preempt::{Cost, Unit, Victim},
     queue::{Payer, Seat, Standing},
 };
 
-use super::{Core, Reason};
+use super::{Core, DisruptionBudget, Reason};
 
 /// Somebody who wants room.
 #[derive(Debug, Clone)]
@@ -114,7 +114,7 @@ impl Core {
         spots: &HashMap<NodeId, usize>,
         claims_cards: bool,
     ) -> Vec<Candidate> {
-        let mut allowed: Vec<u32> = self.budgets.iter().map(|budget| budget.allowed).collect();
+        let mut allowed = self.budgets_left();
         let mut order: Vec<(Descending<Millis>, GroupId)> =
             prey.keys().map(|group| (Descending(self.youngest(*group)), *group)).collect();
         order.sort_unstable();
@@ -222,6 +222,20 @@ impl Core {
         Cost { cards, pods: 1, age: u64::try_from(self.now.saturating_sub(since)).unwrap_or(0) }
     }
 
+    /// How many more each budget lets go: those that were asked already and still run are not in its count yet.
+    fn budgets_left(&self) -> Vec<u32> {
+        let mut left: Vec<u32> = self.budgets.iter().map(|budget| budget.allowed).collect();
+        if left.is_empty() {
+            return left;
+        }
+        for state in self.deferred.asked().filter_map(|pod| self.ledger.pod(pod)) {
+            for (budget, left) in self.budgets.iter().zip(&mut left) {
+                *left = left.saturating_sub(u32::from(is_covered(budget, &state.pod)));
+            }
+        }
+        left
+    }
+
     /// Whether all these Pods may go by the budgets that are left; takes them out of the budgets if so.
     fn within_budgets(&self, allowed: &mut Vec<u32>, pods: &[PodId]) -> bool {
         if self.budgets.is_empty() {
@@ -231,9 +245,7 @@ impl Core {
         for pod in pods {
             let Some(state) = self.ledger.pod(*pod) else { continue };
             for (budget, left) in self.budgets.iter().zip(&mut left) {
-                if *budget.namespace != *state.pod.namespace
-                    || !matches_selector(&budget.selector, &state.pod.labels)
-                {
+                if !is_covered(budget, &state.pod) {
                     continue;
                 }
                 if *left == 0 {
@@ -245,4 +257,8 @@ impl Core {
         *allowed = left;
         true
     }
+}
+
+fn is_covered(budget: &DisruptionBudget, pod: &Pod) -> bool {
+    *budget.namespace == *pod.namespace && matches_selector(&budget.selector, &pod.labels)
 }

@@ -40,6 +40,51 @@ fn it_reads_as_sentences() {
 }
 
 #[test]
+fn sentences_agree_in_number() {
+    let kept = |used: &str, cap: &str| {
+        let (used, cap) = (used.to_owned(), cap.to_owned());
+        let amount = Amount { resource: "nvidia.com/gpu".to_owned(), used, asked: "2".to_owned(), cap };
+        State::Limited { limit: LimitReached::KeptForOthers { amount } }
+    };
+    let states = [
+        State::Placed { pods: 1 },
+        State::Placed { pods: 2 },
+        State::WaitsForPods { have: 0, need: 1 },
+        State::WaitsForPods { have: 1, need: 2 },
+        State::WaitsForPods { have: 2, need: 3 },
+        State::NoRoom { pods: 1, fit: 0 },
+        State::NoRoom { pods: 2, fit: 1 },
+        State::NeverFits { pods: 1 },
+        State::NeverFits { pods: 2 },
+        State::MakingRoom { leaving: 1 },
+        State::MakingRoom { leaving: 2 },
+        kept("1", "1"),
+        kept("1", "2"),
+        kept("2", "8"),
+    ];
+    insta::assert_snapshot!(states.map(|state| state.to_string()).join("\n"));
+}
+
+#[test]
+fn nodes_and_those_ahead_agree_in_number() {
+    let with = |total, removed: &[(usize, &str)], ahead| {
+        let mut one = waiting();
+        let removed = removed.iter().map(|(nodes, why)| Removed { nodes: *nodes, why: (*why).to_owned() });
+        one.nodes = Some(Nodes { total, removed: removed.collect() });
+        one.queue =
+            Some(Position { ahead, first: vec!["lab/a".to_owned()], share: 1.0, accounts: Vec::new() });
+        one.must_end.clear();
+        one.lines(0).join("\n")
+    };
+    let some = [
+        with(0, &[], 0),
+        with(1, &[(1, "is cordoned")], 1),
+        with(3, &[(2, "are cordoned"), (1, "has too little cpu left")], 2),
+    ];
+    insta::assert_snapshot!(some.join("\n\n"));
+}
+
+#[test]
 fn limits_say_whose_and_how_much() {
     let amount = Amount {
         resource: "nvidia.com/gpu".to_owned(),

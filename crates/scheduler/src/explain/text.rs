@@ -2,17 +2,18 @@
 
 use std::fmt;
 
-use super::{Amount, Explanation, LimitReached, Position, State};
+use super::{Amount, Explanation, LimitReached, Position, State, count, of_nodes, plural};
 
 impl Explanation {
     /// One sentence, for a condition or an event.
     pub fn summary(&self) -> String {
         let mut text = self.state.to_string();
         if let (State::NoRoom { .. } | State::NeverFits { .. }, Some(nodes)) = (&self.state, &self.nodes) {
-            let removed: Vec<String> =
-                nodes.removed.iter().map(|one| format!("{} {}", one.nodes, one.why)).collect();
-            if !removed.is_empty() {
-                text = format!("{text}: of {} nodes {}", nodes.total, removed.join(", "));
+            let removed = nodes.removed.iter().map(|one| (one.nodes, one.why.as_str()));
+            if nodes.total == 0 {
+                text = format!("{text}: there are no nodes");
+            } else if !nodes.removed.is_empty() {
+                text = format!("{text}: {}", of_nodes(nodes.total, removed));
             }
         }
         text
@@ -25,7 +26,7 @@ impl Explanation {
             lines.push(queue.to_string());
         }
         for ending in &self.must_end {
-            let pods = if ending.pods == 1 { "1 Pod".to_owned() } else { format!("{} Pods", ending.pods) };
+            let pods = count(ending.pods, "Pod");
             let when = match ending.ends {
                 Some(ends) => format!("ends in at most {}", span(ends - now)),
                 None => "does not say when it ends".to_owned(),
@@ -58,10 +59,15 @@ fn span(millis: i64) -> String {
 impl fmt::Display for State {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Placed { pods: 1 } => write!(to, "it has a place"),
             Self::Placed { pods } => write!(to, "all of its {pods} Pods have places"),
             Self::Suspended => write!(to, "it is suspended"),
+            Self::WaitsForPods { need: 1, .. } => {
+                write!(to, "the Pod it needs to start is not there, or must not be placed yet")
+            }
             Self::WaitsForPods { have, need } => {
-                write!(to, "{have} of the {need} Pods it needs to start are there and may be placed")
+                let are = plural(*have, "is", "are");
+                write!(to, "{have} of the {need} Pods it needs to start {are} there and may be placed")
             }
             Self::Limited { limit } => limit.fmt(to),
             Self::NoRoom { pods: 1, .. } => write!(to, "no node has room for it"),
@@ -73,7 +79,9 @@ impl fmt::Display for State {
                 write!(to, "the nodes would not have room for its {pods} Pods even if they were empty")
             }
             Self::MakingRoom { leaving } => {
-                write!(to, "it has places, and starts when {leaving} Pods that were asked to go have stopped")
+                let pods = count(*leaving, "Pod");
+                let (were, have) = (plural(*leaving, "was", "were"), plural(*leaving, "has", "have"));
+                write!(to, "it has places, and starts when {pods} that {were} asked to go {have} stopped")
             }
             Self::Next => write!(to, "it can start"),
         }
@@ -92,9 +100,13 @@ impl fmt::Display for LimitReached {
             }
             Self::KeptForOthers { amount } => {
                 let Amount { resource, used, asked, cap } = amount;
+                let is = |amount: &str| if amount == "1" { "is" } else { "are" };
+                let them = if cap == "1" { "that" } else { "them" };
+                let (cap_is, used_is) = (is(cap), if cap == "1" { "is" } else { is(used) });
                 write!(
                     to,
-                    "{cap} {resource} are free, {used} of them are guaranteed to other accounts, and it asks for {asked}"
+                    "{cap} {resource} {cap_is} free, {used} of {them} {used_is} guaranteed to other accounts, and it \
+                     asks for {asked}"
                 )
             }
         }

@@ -3,7 +3,7 @@
 //! Each distinct term has a [`Tally`]: how many Pods it is about in each domain. A tally follows the ledger by the log of
 //! changed nodes, so that a question costs its domains and what changed since it was last asked, never all Pods.
 
-mod repelled;
+mod residents;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -11,7 +11,7 @@ mod tests;
 use std::{collections::HashMap, sync::Arc};
 
 use self::{
-    repelled::Repelled,
+    residents::{Domains, Residents},
     tally::{Eligible, Tally, TallyKey, Who},
 };
 use super::{
@@ -20,18 +20,30 @@ use super::{
 };
 use crate::{
     ledger::Ledger,
-    model::{Node, Pod, SpreadConstraint, Unsatisfiable},
+    model::{Node, Pod, PodAffinityTerm, SpreadConstraint, Unsatisfiable},
 };
 
 /// Most tallies remembered; past it, those not asked for longest are dropped.
 const MOST_TALLIES: usize = 512;
 
 /// Counts of Pods by domain, for every term asked about.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Topology {
     tallies: HashMap<TallyKey, Tally>,
-    repelled: Repelled,
+    repelled: Residents,
+    minding: Residents,
     asked: u64,
+}
+
+impl Default for Topology {
+    fn default() -> Self {
+        Self {
+            tallies: HashMap::new(),
+            repelled: Residents::repelling(),
+            minding: Residents::minding(),
+            asked: 0,
+        }
+    }
 }
 
 /// What has to be asked of each node for one Pod.
@@ -41,9 +53,13 @@ pub struct Question<'a> {
     /// Nobody is there to be near to, and the Pod would be near to itself: it may be the first.
     first_of_its_kind: bool,
     anti_affinity: Vec<(&'a str, &'a Tally)>,
-    repelled: Vec<(&'a str, &'a repelled::Domains)>,
+    repelled: Vec<(&'a str, &'a Domains)>,
     spread: Vec<Spread<'a>>,
     soft_spread: Vec<(&'a str, &'a Tally)>,
+    /// Pods it would like near or away, with how much.
+    liked: Vec<(&'a str, &'a Tally, i64)>,
+    /// Where Pods are that would like this one near or away.
+    liking: Vec<(&'a str, &'a Domains)>,
 }
 
 #[derive(Debug)]
@@ -61,7 +77,9 @@ impl Topology {
         !shape.affinity.is_empty()
             || !shape.anti_affinity.is_empty()
             || !shape.spread.is_empty()
+            || !shape.preferred_pods.is_empty()
             || ledger.repelling_pods() > 0
+            || ledger.minding_pods() > 0
     }
 
     /// Brings up to date what [`Self::question`] will need.
@@ -69,6 +87,7 @@ impl Topology {
         self.asked += 1;
         let keys: Vec<TallyKey> = affinity_keys(pod)
             .chain(anti_affinity_keys(pod))
+            .chain(preference_keys(pod))
             .chain(pod.shape.spread.iter().map(|constraint| spread_key(pod, constraint)))
             .collect();
         for key in keys {
@@ -77,6 +96,7 @@ impl Topology {
             tally.follow(&key, ledger);
         }
         self.repelled.follow(ledger);
+        self.minding.follow(ledger);
         if self.tallies.len() > MOST_TALLIES {
             let mut ages: Vec<u64> = self.tallies.values().map(|tally| tally.asked).collect();
             ages.sort_unstable();
@@ -97,7 +117,15 @@ impl Topology {
         for (term, key) in pod.shape.anti_affinity.iter().zip(anti_affinity_keys(pod)) {
             question.anti_affinity.extend(find(key).map(|tally| (term.topology_key.as_str(), tally)));
         }
-        question.repelled = self.repelled.against(pod);
+        question.repelled = self.repelled.about(pod);
+        question.liking = self.minding.about(pod);
+        for (one, key) in pod.shape.preferred_pods.iter().zip(preference_keys(pod)) {
+            // Where nobody is, all places are alike.
+            let tally = find(key).filter(|tally| !tally.is_empty());
+            question
+                .liked
+                .extend(tally.map(|tally| (one.term.topology_key.as_str(), tally, i64::from(one.weight))));
+        }
         for constraint in &pod.shape.spread {
             let Some(tally) = find(spread_key(pod, constraint)) else { continue };
             let key = constraint.topology_key.as_str();
@@ -155,17 +183,28 @@ impl Question<'_> {
         None
     }
 
-    /// Whether some nodes are better than others for the sake of spreading.
+    /// Whether some nodes are better than others for the sake of the Pods there.
     pub fn has_wishes(&self) -> bool {
-        !self.soft_spread.is_empty()
+        !(self.soft_spread.is_empty() && self.liked.is_empty() && self.liking.is_empty())
     }
 
-    /// How many Pods like this one are near, for constraints that need not hold: fewer is better.
-    pub fn crowding(&self, node: &Node) -> u32 {
-        let near = |(key, tally): &(&str, &Tally)| {
-            node.labels.get(*key).map_or(u32::MAX / 16, |value| tally.pods_in(value))
-        };
-        self.soft_spread.iter().map(near).fold(0, u32::saturating_add)
+    /// How many Pods like this one are near, for constraints that need not hold: fewer is better. None for a node that
+    /// lacks a label over which it is spread.
+    pub fn crowding(&self, node: &Node) -> Option<u32> {
+        let near = |(key, tally): &(&str, &Tally)| Some(tally.pods_in(node.labels.get(*key)?));
+        self.soft_spread.iter().map(near).try_fold(0u32, |sum, near| Some(sum.saturating_add(near?)))
+    }
+
+    /// How much this Pod likes those near the node, and they it: more is better.
+    pub fn liking(&self, node: &Node) -> i64 {
+        let liked = self.liked.iter().filter_map(|(key, tally, weight)| {
+            Some(i64::from(tally.pods_in(node.labels.get(*key)?)).saturating_mul(*weight))
+        });
+        let liking = self
+            .liking
+            .iter()
+            .filter_map(|(key, domains)| domains.get(node.labels.get(*key)?).map(|felt| felt.weight));
+        liked.chain(liking).fold(0, i64::saturating_add)
     }
 }
 
@@ -180,12 +219,20 @@ fn affinity_keys(pod: &Pod) -> impl Iterator<Item = TallyKey> + '_ {
 }
 
 fn anti_affinity_keys(pod: &Pod) -> impl Iterator<Item = TallyKey> + '_ {
-    let namespace: Arc<str> = Arc::clone(&pod.namespace);
-    pod.shape.anti_affinity.iter().map(move |term| TallyKey {
+    pod.shape.anti_affinity.iter().map(|term| single_key(pod, term))
+}
+
+fn preference_keys(pod: &Pod) -> impl Iterator<Item = TallyKey> + '_ {
+    pod.shape.preferred_pods.iter().map(|one| single_key(pod, &one.term))
+}
+
+/// Pods for which one term holds.
+fn single_key(pod: &Pod, term: &PodAffinityTerm) -> TallyKey {
+    TallyKey {
         topology_key: term.topology_key.clone(),
-        who: Who::AllOf { terms: vec![term.clone()], own_namespace: Arc::clone(&namespace) },
+        who: Who::AllOf { terms: vec![term.clone()], own_namespace: Arc::clone(&pod.namespace) },
         eligible: None,
-    })
+    }
 }
 
 fn spread_key(pod: &Pod, constraint: &SpreadConstraint) -> TallyKey {

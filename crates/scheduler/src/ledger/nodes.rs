@@ -25,6 +25,8 @@ pub struct NodeState {
     pub pods: BTreeSet<PodId>,
     /// Those of them that have required anti-affinity.
     pub repelling: BTreeSet<PodId>,
+    /// Those of them for whom it matters where others go: they want them near, or would like them near or away.
+    pub minding: BTreeSet<PodId>,
     /// Host ports in use, as (address, protocol, port), with how many Pods use them.
     pub ports: BTreeMap<(String, String, u16), u32>,
     /// Volumes attached, by driver.
@@ -43,6 +45,7 @@ impl NodeState {
             cards: Cards::default(),
             pods: BTreeSet::new(),
             repelling: BTreeSet::new(),
+            minding: BTreeSet::new(),
             ports: BTreeMap::new(),
             volumes: BTreeMap::new(),
             generation: 0,
@@ -124,6 +127,8 @@ pub(super) struct Nodes {
     card_memories: BTreeMap<(CardKindId, u32), usize>,
     /// Placed Pods that have required anti-affinity.
     repelling: usize,
+    /// Placed Pods for whom it matters where others go.
+    minding: usize,
 }
 
 fn state_mut(states: &mut [Option<Box<NodeState>>], id: NodeId) -> Option<&mut NodeState> {
@@ -167,6 +172,9 @@ impl Nodes {
             if !shape.anti_affinity.is_empty() && state.repelling.insert(pod) {
                 self.repelling += 1;
             }
+            if shape.minds_others() && state.minding.insert(pod) {
+                self.minding += 1;
+            }
             state.count(shape, amounts, cards);
         }
         self.touch(id);
@@ -185,6 +193,9 @@ impl Nodes {
             state.pods.remove(&pod);
             if state.repelling.remove(&pod) {
                 self.repelling -= 1;
+            }
+            if state.minding.remove(&pod) {
+                self.minding -= 1;
             }
             state.uncount(shape, amounts, cards);
         }
@@ -318,6 +329,11 @@ impl Ledger {
     /// How many placed Pods have required anti-affinity, which others must respect.
     pub fn repelling_pods(&self) -> usize {
         self.nodes.repelling
+    }
+
+    /// How many placed Pods want others near, or would like them near or away.
+    pub fn minding_pods(&self) -> usize {
+        self.nodes.minding
     }
 
     /// The generation of the newest change of any node.

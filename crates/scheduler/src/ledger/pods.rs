@@ -38,6 +38,9 @@ pub enum Refused {
     /// Not enough of a resource.
     #[error("too little is left of resource {}", .0.index())]
     Resource(ResourceId),
+    /// No volume there for a claim of the Pod.
+    #[error("there is no volume for a claim of the Pod")]
+    Volume,
     /// Not the kind, number or share of cards that the Pod asks for.
     #[error("the cards are not what the Pod asks for")]
     OtherCards,
@@ -87,6 +90,9 @@ impl Ledger {
         };
         let assumed;
         (pod.phase, assumed) = newest(pod.phase, &old);
+        if old.assumed && !assumed {
+            self.seen_in_place(id, &old.pod.phase, &pod.phase);
+        }
         let (shape, shared) = self.shapes.hold(&pod.shape);
         self.shapes.release(&old.pod.shape);
         pod.shape = shared;
@@ -104,9 +110,23 @@ impl Ledger {
     pub fn remove_pod(&mut self, uid: &str) {
         let Some(id) = self.pods.numbers.remove(uid) else { return };
         let Some(state) = self.pods.states.remove(&id) else { return };
+        self.volumes.release(id);
         self.discount(id, &state.pod);
         self.settle(&state.pod);
         self.shapes.release(&state.pod.shape);
+    }
+
+    /// A place that was assumed has been seen, or another one, or the end of the Pod.
+    fn seen_in_place(&mut self, id: PodId, assumed: &PodPhase, seen: &PodPhase) {
+        let node = |phase: &PodPhase| match phase {
+            PodPhase::Placed { node, .. } => Some(*node),
+            _ => None,
+        };
+        if node(seen) == node(assumed) {
+            self.volumes.settle(id);
+        } else {
+            self.volumes.release(id);
+        }
     }
 
     /// A Pod, unless it is gone.
@@ -137,6 +157,9 @@ impl Ledger {
             return Err(Refused::NotPending);
         }
         self.check_place(&state.pod, node, &cards)?;
+        if let Some(there) = self.nodes.get(node) {
+            self.volumes.hold(id, &state.pod.shape.static_claims, &there.node);
+        }
         self.change_phase(id, PodPhase::Placed { node, cards, since: now }, true);
         Ok(())
     }
@@ -146,6 +169,7 @@ impl Ledger {
     pub fn unplace(&mut self, id: PodId) -> bool {
         let Some(state) = self.pods.states.get(&id).filter(|state| state.assumed) else { return false };
         let PodPhase::Placed { node, .. } = state.pod.phase else { return false };
+        self.volumes.release(id);
         self.change_phase(id, PodPhase::Pending, false);
         self.nodes.forget_if_gone(node);
         true
@@ -182,6 +206,9 @@ impl Ledger {
             if amount > state.node.allocatable.get(resource) - state.used.get(resource) {
                 return Err(Refused::Resource(resource));
             }
+        }
+        if !self.has_volumes(&pod.shape, &state.node) {
+            return Err(Refused::Volume);
         }
         let request = &pod.shape.cards;
         let Some(kind) = request.kind() else {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Amounts, CardRequest, Effect};
+use super::{Amounts, CardRequest, Effect, StaticClaim};
 
 /// A shape as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,14 +34,25 @@ pub struct Shape {
     pub affinity: Vec<PodAffinityTerm>,
     /// Pods it must be away from.
     pub anti_affinity: Vec<PodAffinityTerm>,
+    /// Pods it would like to be near to or away from.
+    pub preferred_pods: Vec<PodPreference>,
     /// How evenly it must be spread.
     pub spread: Vec<SpreadConstraint>,
     /// Node terms of the volumes it uses: each volume's must hold.
     pub volume_terms: Vec<Vec<Term>>,
+    /// Claims that get one of the volumes made beforehand, smallest first.
+    pub static_claims: Vec<StaticClaim>,
     /// Volumes it attaches, by driver.
     pub volumes: BTreeMap<String, u32>,
     /// The one node it names.
     pub node_name: Option<String>,
+}
+
+impl Shape {
+    /// Whether Pods of this shape make some places better than others for the Pods that come after them.
+    pub(crate) fn minds_others(&self) -> bool {
+        !self.affinity.is_empty() || !self.preferred_pods.is_empty()
+    }
 }
 
 /// Requirements that must all hold.
@@ -103,6 +114,15 @@ pub struct PodAffinityTerm {
     pub namespaces: Option<Vec<String>>,
     /// Node label that makes a domain.
     pub topology_key: String,
+}
+
+/// Pods that it would be good or bad to be near to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PodPreference {
+    /// How good, 1 to 100; how bad, if it is below zero.
+    pub weight: i32,
+    /// Which Pods, and what near means.
+    pub term: PodAffinityTerm,
 }
 
 /// How evenly Pods must lie over the values of a node label.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{filter::Reason, ledger::Ledger};
+use crate::{explain::of_nodes, filter::Reason, ledger::Ledger};
 
 /// How many nodes each filter removed; each node is counted under its first reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,11 +30,8 @@ impl Refusal {
         if self.nodes == 0 {
             return "there are no nodes".to_owned();
         }
-        let parts: Vec<String> = self
-            .ranked()
-            .iter()
-            .map(|(reason, count)| format!("{count} {}", reason.phrase(ledger)))
-            .collect();
-        format!("none of {} nodes: {}", self.nodes, parts.join(", "))
+        let phrase = |(reason, count): &(Reason, usize)| (*count, reason.phrase(ledger, *count));
+        let parts: Vec<(usize, String)> = self.ranked().iter().map(phrase).collect();
+        of_nodes(self.nodes, parts.iter().map(|(count, phrase)| (*count, phrase.as_str())))
     }
 }

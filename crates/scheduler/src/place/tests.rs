@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     model::{
-        CardKind, Effect, LabelSelector, Node, Operator, PodAffinityTerm, PreferredTerm, Requirement,
-        ResourceId, Resources, Taint, Term, Window,
+        CardKind, Effect, LabelSelector, Node, Operator, PodAffinityTerm, PodPreference, PreferredTerm,
+        Requirement, ResourceId, Resources, Taint, Term, Window,
     },
     testing::{node, pod, shape},
 };
@@ -125,6 +125,93 @@ fn wishes_for_nodes_count_before_packing() {
     assert_eq!(best(&ledger, &wishing, &anywhere()), "a", "a node that would rather not comes last");
 }
 
+/// Pods labelled with this app, near by the label `name`, which every node has for itself.
+fn near_app(app: &str) -> PodAffinityTerm {
+    let requirement =
+        Requirement { key: "app".to_owned(), operator: Operator::In, values: vec![app.to_owned()] };
+    PodAffinityTerm {
+        selector: LabelSelector(Some(vec![requirement])),
+        namespaces: Some(vec!["default".to_owned()]),
+        topology_key: "name".to_owned(),
+    }
+}
+
+fn liking(weight: i32, app: &str) -> PodPreference {
+    PodPreference { weight, term: near_app(app) }
+}
+
+#[test]
+fn wishes_about_pods_choose_among_nodes_and_give_way_to_room() {
+    let mut ledger = ledger();
+    for name in ["a", "b", "c"] {
+        ledger.upsert_node(node(name, &[("name", name)]));
+    }
+    let home = ledger.find_node("b").unwrap();
+    ledger.upsert_pod(pod("cache").label("app", "cache").on(home).build());
+    let shape_of = |weight| shape().cpu(1).with(|shape| shape.preferred_pods.push(liking(weight, "cache")));
+    let wishing = |weight| pod("web").shape(shape_of(weight).build()).build();
+    assert_eq!(best(&ledger, &wishing(1), &anywhere()), "b", "one that likes it goes there");
+    assert_eq!(best(&ledger, &wishing(-1), &anywhere()), "a", "one that does not goes elsewhere");
+    let indifferent = pod("other").label("app", "web").shape(shape().cpu(1).build()).build();
+    assert_eq!(best(&ledger, &indifferent, &anywhere()), "a");
+    let full = pod("full").shape(shape().cpu(64_000).build()).on(home).build();
+    ledger.upsert_pod(full);
+    assert_eq!(best(&ledger, &wishing(100), &anywhere()), "a", "a wish is no reason to wait");
+}
+
+#[test]
+fn wishes_of_those_there_attract_and_repel() {
+    let mut ledger = ledger();
+    for name in ["a", "b", "c"] {
+        ledger.upsert_node(node(name, &[("name", name)]));
+    }
+    let resident = |name: &str, weight| {
+        pod(name).shape(shape().with(|shape| shape.preferred_pods.push(liking(weight, "web"))).build())
+    };
+    let [a, b, _] = ["a", "b", "c"].map(|name| ledger.find_node(name).unwrap());
+    ledger.upsert_pod(resident("shy", -1).on(a).build());
+    let coming = pod("web").label("app", "web").shape(shape().cpu(1).build()).build();
+    assert_eq!(best(&ledger, &coming, &anywhere()), "b", "not where it is not liked");
+    ledger.upsert_pod(resident("fan", 1).on(b).build());
+    ledger.remove_pod("uid-shy");
+    assert_eq!(best(&ledger, &coming, &anywhere()), "b", "where it is liked");
+}
+
+#[test]
+fn wishes_of_all_kinds_are_weighed_against_each_other() {
+    let mut ledger = ledger();
+    let dislikes = |name: &str| {
+        let mut node = node(name, &[("name", name)]);
+        node.taints.push(Taint {
+            key: "old".to_owned(),
+            value: String::new(),
+            effect: Effect::PreferNoSchedule,
+        });
+        node
+    };
+    ledger.upsert_node(dislikes("liked-and-tainted"));
+    ledger.upsert_node(node("plain", &[("name", "plain")]));
+    let home = ledger.find_node("liked-and-tainted").unwrap();
+    ledger.upsert_pod(pod("cache").label("app", "cache").on(home).build());
+    let wishing = shape().cpu(1).with(|shape| shape.preferred_pods.push(liking(100, "cache")));
+    let one = pod("one").shape(wishing.build()).build();
+    assert_eq!(best(&ledger, &one, &anywhere()), "plain", "a taint weighs three, Pods two");
+    let term = Term {
+        labels: vec![Requirement {
+            key: "name".to_owned(),
+            operator: Operator::In,
+            values: vec!["liked-and-tainted".to_owned()],
+        }],
+        names: Vec::new(),
+    };
+    let wishing = shape().cpu(1).with(|shape| {
+        shape.preferred_pods.push(liking(100, "cache"));
+        shape.preferred_nodes.push(PreferredTerm { weight: 1, term });
+    });
+    let two = pod("two").shape(wishing.build()).build();
+    assert_eq!(best(&ledger, &two, &anywhere()), "liked-and-tainted", "Pods and the node itself weigh four");
+}
+
 #[test]
 fn a_refusal_counts_every_node_once() {
     let mut ledger = ledger();
@@ -140,8 +227,8 @@ fn a_refusal_counts_every_node_once() {
     let refusal = Placer::default().best(&ledger, &large, &anywhere()).unwrap_err();
     assert_eq!(
         refusal.sentence(&ledger),
-        "none of 6 nodes: 3 have no cards of the size asked for left, 1 are lent, and it did not ask for lent nodes, \
-         1 are cordoned, 1 have too little cpu left"
+        "of 6 nodes 3 have no cards of the size asked for left, 1 is lent, and it did not ask for lent nodes, \
+         1 is cordoned, 1 has too little cpu left"
     );
 }
 

@@ -69,7 +69,7 @@ pub fn generate(recipe: Recipe, seed: u64) -> Trace {
     let kinds = vec![CardKind { resource: card, memory_label: None, sharers: u16::MAX }];
     let nodes = (0..recipe.nodes).map(|number| node(&mut random, number, card)).collect();
     let pods = (0..recipe.pods).map(|number| pod(&mut random, recipe, number)).collect();
-    Trace { resources, kinds, nodes, pods, accounts: Vec::new() }
+    Trace { resources, kinds, nodes, pods, ..Trace::default() }
 }
 
 fn pick<T: Copy>(random: &mut Random, weighed: &[T], weight: impl Fn(&T) -> usize) -> T {

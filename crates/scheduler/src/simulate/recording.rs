@@ -1,9 +1,8 @@
 //! A recording of a live cluster: what `kubectl get … -A -o json` prints.
 //!
 //! Objects are read as the scheduler's watches read them, so everything counts that counts in a live cluster: accounts,
-//! jobs, PodGroups, affinity, spread, volumes; not disruption budgets, as nothing says how they change. Pods that run
-//! keep their nodes and cards and stay, unless a longest run time says when they end; Pods that wait are to be placed.
-//! Time begins with the recording.
+//! jobs, PodGroups, affinity, spread, volumes, disruption budgets. Pods that run keep their nodes and cards and stay,
+//! unless a longest run time says when they end; Pods that wait are to be placed. Time begins with the recording.
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use crate::{
 };
 
 /// What has to be recorded.
-const COMMAND: &str = "kubectl get nodes,pods,accounts,aijobs -A -o json";
+const COMMAND: &str = "kubectl get nodes,pods,poddisruptionbudgets,accounts,aijobs -A -o json";
 
 /// Why a recording cannot be read.
 #[derive(Debug, Error)]
@@ -107,6 +106,8 @@ fn trace(core: &Core) -> Trace {
         nodes: nodes.collect(),
         pods: pods.collect(),
         accounts: core.tree().accounts().cloned().collect(),
+        budgets: core.budgets().to_vec(),
+        volumes: ledger.volumes().cloned().collect(),
     }
 }
 

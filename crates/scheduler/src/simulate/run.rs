@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{
+    budgets,
     outcome::{Life, Outcome, Sample},
     trace::{Trace, TracePod},
 };
@@ -58,6 +59,9 @@ impl<'a> Simulation<'a> {
         let mut core = Core::new(options.config.clone(), trace.kinds.clone(), trace.resources.clone());
         for node in &trace.nodes {
             core.upsert_node(node.clone());
+        }
+        for volume in &trace.volumes {
+            core.upsert_volume(volume.clone());
         }
         let mut jobs: HashMap<Arc<str>, usize> = HashMap::new();
         let mut accounts = BTreeSet::new();
@@ -124,6 +128,7 @@ impl<'a> Simulation<'a> {
             self.arrive(pod);
         }
         loop {
+            budgets::follow(&mut self.core, &self.trace.budgets);
             let actions = self.core.pass(now, Budget::default());
             if actions.is_empty() {
                 break;

@@ -74,7 +74,7 @@ pub fn read(nodes: File<'_>, pods: File<'_>) -> Result<Trace, TableError> {
     let table = Table::parse(pods, POD_COLUMNS)?;
     let mut pods = table.rows().map(|row| pod(&row?, &mut shapes)).collect::<Result<Vec<_>, _>>()?;
     pods.sort_by_key(|pod| pod.arrives);
-    Ok(Trace { resources, kinds, nodes, pods, accounts: Vec::new() })
+    Ok(Trace { resources, kinds, nodes, pods, ..Trace::default() })
 }
 
 fn node(row: &Row<'_>, card: ResourceId) -> Result<Node, TableError> {

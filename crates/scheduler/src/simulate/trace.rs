@@ -5,8 +5,11 @@ use std::{collections::HashMap, sync::Arc};
 use thiserror::Error;
 
 use crate::{
+    core::DisruptionBudget,
     ledger::Ledger,
-    model::{Account, CardKind, Group, Millis, Node, Pod, PodPhase, Resources, ServiceLevel, Shape},
+    model::{
+        Account, CardKind, Group, Millis, Node, Pod, PodPhase, Resources, ServiceLevel, Shape, StaticVolume,
+    },
 };
 
 /// A Pod of a trace.
@@ -64,7 +67,7 @@ pub enum LoadError {
 }
 
 /// Nodes, and Pods that come and go.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Trace {
     /// Names of resources.
     pub resources: Resources,
@@ -76,6 +79,10 @@ pub struct Trace {
     pub pods: Vec<TracePod>,
     /// Accounts, as far as they were recorded; those that only Pods name have no limits.
     pub accounts: Vec<Account>,
+    /// Disruption budgets, as far as they were recorded.
+    pub budgets: Vec<DisruptionBudget>,
+    /// Volumes made beforehand, as far as they were recorded.
+    pub volumes: Vec<StaticVolume>,
 }
 
 impl Trace {

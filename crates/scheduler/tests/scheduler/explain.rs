@@ -70,3 +70,39 @@ scenario! {
         scheduler.stop().await;
     }
 }
+
+scenario! {
+    async fn why_a_pod_waits_is_told_of_its_own_and_of_its_jobs_reasons(context) {
+        let arena = context.arena();
+        define(arena).await;
+        let scheduler = start(arena, arena.client(), "only");
+        arena.create(object::<AIJob>("large", job(7, 7))).await;
+        for number in 0..7 {
+            arena.create(worker(arena, "large", number)).await;
+        }
+        arena.create(ours(arena, "giant").request("cpu", "99")).await;
+        let volumes = json!([{"name": "data", "persistentVolumeClaim": {"claimName": "missing"}}]);
+        arena.create(ours(arena, "homeless").pod_set("/spec/volumes", volumes)).await;
+        let reader = account(arena, "reader", "", &["pods"]).await;
+        let jobs_only = account(arena, "jobs-only", "maar.io", &["aijobs"]).await;
+        let path = |name: &str| format!("{}/{name}?kind=pod", arena.namespace());
+        let explained = async |name: &str, wanted: fn(&serde_json::Value) -> bool| {
+            arena.until("an answer", async || match scheduler.explain(&path(name), Some(&reader)).await {
+                (200, answer) if wanted(&answer) => Ok(answer),
+                other => Err(format!("{other:?}")),
+            }).await
+        };
+        let never = |answer: &serde_json::Value| answer["explanation"]["state"]["is"] == "neverFits";
+        assert_eq!(explained("giant", never).await["explanation"]["state"]["pods"], 1);
+        let of_job = explained("large-3", never).await;
+        assert_eq!(of_job["group"], format!("{}/large", arena.namespace()), "it waits with its job");
+        let held = explained("homeless", |answer| answer["pods"][0]["pod"] == "homeless").await;
+        assert_eq!(held["pods"][0]["reason"], "the volume claim missing does not exist");
+        assert_eq!(scheduler.explain(&path("giant"), Some(&jobs_only)).await.0, 403);
+        assert_eq!(scheduler.explain(&path("large-3"), Some(&jobs_only)).await.0, 403);
+        assert_eq!(scheduler.explain(&path("large"), Some(&reader)).await.0, 404, "that is a job");
+        let other = format!("{}/giant?kind=node", arena.namespace());
+        assert_eq!(scheduler.explain(&other, Some(&reader)).await.0, 400);
+        scheduler.stop().await;
+    }
+}

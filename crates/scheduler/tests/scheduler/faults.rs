@@ -16,6 +16,7 @@ use maar_testkit::scenario::{Arena, Context};
 use super::gangs::{define, job, worker};
 use super::preemption::{one_too_many, told};
 use super::setup::{cards, give_cards, is_bound, lead, name, one_of, run_with, settings, start};
+use super::volumes::{each_has_its_own, three_for_three};
 use super::witness::Witness;
 
 /// Pods with cards and a gang: twelve cards on three nodes, all of which are taken in the end.
@@ -156,6 +157,10 @@ async fn crash_at(what: What, number: u64, moment: Moment) -> bool {
                     one_too_many(arena).await;
                     made_room(arena).await;
                 }
+                What::Volumes => {
+                    three_for_three(arena).await;
+                    each_has_its_own(arena, 3).await;
+                }
             }
             STARTS.set(component.starts());
             assert_eq!(witness.finish(), [""; 0]);
@@ -174,6 +179,8 @@ enum What {
     Cards,
     /// Work that gives way.
     Preemption,
+    /// Claims that get volumes made beforehand.
+    Volumes,
 }
 
 /// The claimant runs in the place of one other, and nobody is left with a notice.
@@ -216,4 +223,9 @@ async fn a_crash_at_any_write_ends_in_the_same_state() {
 #[tokio::test(start_paused = true)]
 async fn a_crash_at_any_write_of_a_preemption_ends_in_the_same_state() {
     crash_everywhere(What::Preemption, 9).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_at_any_write_gives_no_volume_twice() {
+    crash_everywhere(What::Volumes, 6).await;
 }

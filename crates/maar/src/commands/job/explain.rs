@@ -9,6 +9,7 @@ use maar_api::{
     names,
     v1alpha1::{AIJob, JobPhase, QueueStatus},
 };
+use maar_scheduler::explain::count;
 use serde_json::json;
 
 use super::show::read;
@@ -69,12 +70,13 @@ fn words(job: &AIJob, waiting: &[(String, String)]) -> String {
         let _ = writeln!(text, "  Pod {pod}: {why}");
     }
     if waiting.len() > 5 {
-        let _ = writeln!(text, "  and {} more Pods", waiting.len() - 5);
+        let _ = writeln!(text, "  and {}", count(waiting.len() - 5, "more Pod"));
     }
     text
 }
 
-fn queue_words(queue: &QueueStatus) -> String {
+/// Why a job waits, as it stands in its status.
+pub(crate) fn queue_words(queue: &QueueStatus) -> String {
     let mut text = String::new();
     if let Some(message) = &queue.message {
         let _ = writeln!(text, "  {message}");
@@ -83,7 +85,7 @@ fn queue_words(queue: &QueueStatus) -> String {
         let _ = writeln!(text, "  place in the queue of its account: {position}");
     }
     for one in &queue.filters {
-        let _ = writeln!(text, "  {} nodes {}", one.nodes, one.filter);
+        let _ = writeln!(text, "  {} {}", count(i64::from(one.nodes), "node"), one.filter);
     }
     if !queue.waits_for.is_empty() {
         let _ = writeln!(text, "  has to end first: {}", queue.waits_for.join(", "));
@@ -107,7 +109,11 @@ mod tests {
                 "phase": "Pending", "message": "1 of 1 Pods wait for nodes", "attempt": 0, "retries": 0, "preemptions": 0,
                 "queue": {
                     "position": 3, "message": "account vision has all it may have of nvidia.com/gpu",
-                    "filters": [{ "filter": "have a taint that it does not tolerate", "nodes": 4 }], "waitsFor": ["lab/other"],
+                    "filters": [
+                        { "filter": "have a taint that it does not tolerate", "nodes": 4 },
+                        { "filter": "is cordoned", "nodes": 1 },
+                    ],
+                    "waitsFor": ["lab/other"],
                     "estimatedStart": "2026-01-01T00:00:00Z",
                 },
             },
@@ -115,5 +121,8 @@ mod tests {
         .unwrap();
         let waiting = [("train-main-0".to_owned(), "0/5 nodes are available".to_owned())];
         insta::assert_snapshot!(words(&job, &waiting));
+        let many: Vec<(String, String)> =
+            (0..6).map(|number| (format!("train-main-{number}"), "waits".to_owned())).collect();
+        assert!(words(&job, &many).ends_with("  and 1 more Pod\n"), "{}", words(&job, &many));
     }
 }

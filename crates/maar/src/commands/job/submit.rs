@@ -114,7 +114,7 @@ pub(super) async fn run(connection: &Connection, output: Output, arguments: Argu
         let output = if matches!(output, Output::Json) { Output::Json } else { Output::Yaml };
         return show(output, &table(&[], false), &job);
     }
-    let connection = Connection { client: connection.client.clone(), namespace };
+    let connection = Connection { namespace, ..connection.clone() };
     let made = api(&connection).create(&PostParams::default(), &job).await.context("submitting the job")?;
     if arguments.wait {
         return wait::until_over(&connection, &made.name_any(), output).await;

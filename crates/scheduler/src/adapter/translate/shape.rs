@@ -43,8 +43,7 @@ impl Template {
             narrow(constraint.label_selector.get_or_insert_default(), &keys, "In", labels);
         }
         let affinity = &mut spec.affinity;
-        for term in affinity.pod_affinity.required.iter_mut().chain(&mut affinity.pod_anti_affinity.required)
-        {
+        for term in affinity.pod_affinity.terms_mut().chain(affinity.pod_anti_affinity.terms_mut()) {
             let (same, other) =
                 (std::mem::take(&mut term.match_label_keys), std::mem::take(&mut term.mismatch_label_keys));
             if let Some(selector) = &mut term.label_selector {
@@ -87,8 +86,10 @@ impl Template {
             host_ports: host_ports(spec),
             affinity: terms::pod_terms(&spec.affinity.pod_affinity.required, namespace)?,
             anti_affinity: terms::pod_terms(&spec.affinity.pod_anti_affinity.required, namespace)?,
+            preferred_pods: terms::preferred_pods(&spec.affinity, namespace)?,
             spread: spec.topology_spread_constraints.iter().map(terms::spread).collect::<Result<_, _>>()?,
             volume_terms: volumes.terms.clone(),
+            static_claims: volumes.claims.clone(),
             volumes: volumes.drivers.clone(),
             node_name: None,
         })

@@ -5,8 +5,8 @@ use crate::{
     adapter::wire,
     core::DisruptionBudget,
     model::{
-        LabelSelector, Operator, PodAffinityTerm, PreferredTerm, Requirement, SpreadConstraint, Term,
-        Toleration, Unsatisfiable,
+        LabelSelector, Operator, PodAffinityTerm, PodPreference, PreferredTerm, Requirement,
+        SpreadConstraint, Term, Toleration, Unsatisfiable,
     },
 };
 
@@ -62,21 +62,34 @@ pub(crate) fn budget(budget: &wire::Budget) -> Result<DisruptionBudget, Unfit> {
         namespace: budget.metadata.namespace.clone(),
         selector: selector(budget.spec.selector.as_ref())?,
         allowed: budget.status.disruptions_allowed,
+        desired: budget.status.desired_healthy,
     })
 }
 
 /// Terms about other Pods, with the namespaces already resolved by [`super::Template`].
 pub(super) fn pod_terms(terms: &[wire::PodAffinityTerm], own: &str) -> Result<Vec<PodAffinityTerm>, Unfit> {
-    let one = |term: &wire::PodAffinityTerm| {
-        let everywhere = term.namespace_selector.is_some();
-        let named = if term.namespaces.is_empty() { vec![own.to_owned()] } else { term.namespaces.clone() };
-        Ok(PodAffinityTerm {
-            selector: selector(term.label_selector.as_ref())?,
-            namespaces: (!everywhere).then_some(named),
-            topology_key: term.topology_key.clone(),
-        })
+    terms.iter().map(|term| pod_term(term, own)).collect()
+}
+
+fn pod_term(term: &wire::PodAffinityTerm, own: &str) -> Result<PodAffinityTerm, Unfit> {
+    let everywhere = term.namespace_selector.is_some();
+    let named = if term.namespaces.is_empty() { vec![own.to_owned()] } else { term.namespaces.clone() };
+    Ok(PodAffinityTerm {
+        selector: selector(term.label_selector.as_ref())?,
+        namespaces: (!everywhere).then_some(named),
+        topology_key: term.topology_key.clone(),
+    })
+}
+
+/// Pods that it would be good to be near to, and with weights below zero those that it would be bad to be near to.
+pub(super) fn preferred_pods(affinity: &wire::Affinity, own: &str) -> Result<Vec<PodPreference>, Unfit> {
+    let good = affinity.pod_affinity.preferred.iter().map(|one| (one, 1));
+    let bad = affinity.pod_anti_affinity.preferred.iter().map(|one| (one, -1));
+    let preference = |(one, sign): (&wire::PreferredPod, i32)| {
+        let weight = one.weight.clamp(0, 100) * sign;
+        Ok(PodPreference { weight, term: pod_term(&one.pod_affinity_term, own)? })
     };
-    terms.iter().map(one).collect()
+    good.chain(bad).map(preference).collect()
 }
 
 pub(super) fn toleration(one: &wire::Toleration) -> Result<Toleration, Unfit> {

@@ -1,11 +1,13 @@
 //! What the volumes of a Pod demand of its node.
 
-use std::collections::BTreeMap;
+mod fixed;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Unfit, terms};
 use crate::{
     adapter::wire::{self, ClaimSource},
-    model::Term,
+    model::{StaticClaim, Term},
 };
 
 /// Made for classes whose volumes somebody has to make by hand.
@@ -18,6 +20,8 @@ pub(crate) struct Volumes {
     pub(crate) claims: BTreeMap<String, wire::Claim>,
     pub(crate) volumes: BTreeMap<String, wire::Volume>,
     pub(crate) classes: BTreeMap<String, wire::StorageClass>,
+    /// Volumes promised to claims that have not been seen, by name and without a uid.
+    promised: BTreeSet<String>,
 }
 
 /// What the volumes of a Pod come to.
@@ -27,8 +31,10 @@ pub(crate) struct Wanted {
     pub(crate) terms: Vec<Vec<Term>>,
     /// How many of each driver are attached.
     pub(crate) drivers: BTreeMap<String, u32>,
-    /// Claims, by name, that get their volume once the node is known.
+    /// Claims, by name, that get a new volume once the node is known.
     pub(crate) choose: Vec<String>,
+    /// Claims that get a volume made beforehand once the node is known, smallest first.
+    pub(crate) claims: Vec<StaticClaim>,
     /// Something has to happen before the Pod can have a node: what.
     pub(crate) waits: Option<String>,
 }
@@ -61,6 +67,7 @@ impl Volumes {
                 }
             }
         }
+        wanted.claims.sort_by(|one, other| (one.size, &one.name).cmp(&(other.size, &other.name)));
         Ok(wanted)
     }
 
@@ -78,11 +85,10 @@ impl Volumes {
                 wanted.waits.get_or_insert(format!("the volume claim {name} is not bound to a volume yet"));
             }
             Some(class) if class.provisioner == NO_PROVISIONER => {
-                wanted.waits.get_or_insert(format!(
-                    "the volume claim {name} has to be bound by hand: choosing among volumes of class {} made \
-                     beforehand is not supported",
-                    class.metadata.name
-                ));
+                let claim = fixed::claim(claim)?;
+                if !wanted.claims.contains(&claim) {
+                    wanted.claims.push(claim);
+                }
             }
             Some(class) => {
                 let allowed = class.allowed_topologies.iter().map(|topology| wire::NodeSelectorTerm {

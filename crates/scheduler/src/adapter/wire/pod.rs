@@ -171,6 +171,25 @@ pub(crate) struct Requirement {
 pub(crate) struct PodAffinity {
     #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution", deserialize_with = "null_as_default")]
     pub(crate) required: Vec<PodAffinityTerm>,
+    #[serde(
+        rename = "preferredDuringSchedulingIgnoredDuringExecution",
+        deserialize_with = "null_as_default"
+    )]
+    pub(crate) preferred: Vec<PreferredPod>,
+}
+
+impl PodAffinity {
+    /// All terms, those that must hold and others.
+    pub(crate) fn terms_mut(&mut self) -> impl Iterator<Item = &mut PodAffinityTerm> {
+        self.required.iter_mut().chain(self.preferred.iter_mut().map(|one| &mut one.pod_affinity_term))
+    }
+}
+
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq, Hash)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PreferredPod {
+    pub(crate) weight: i32,
+    pub(crate) pod_affinity_term: PodAffinityTerm,
 }
 
 #[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq, Hash)]

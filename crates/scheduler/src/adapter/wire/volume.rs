@@ -19,8 +19,29 @@ pub(crate) struct Claim {
 pub(crate) struct ClaimSpec {
     pub(crate) volume_name: String,
     pub(crate) storage_class_name: String,
+    pub(crate) volume_mode: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(crate) access_modes: Vec<String>,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(crate) resources: ClaimResources,
+    pub(crate) selector: Option<LabelSelector>,
 }
 
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ClaimResources {
+    #[serde(deserialize_with = "null_as_default")]
+    pub(crate) requests: Storage,
+}
+
+/// An amount of storage, as it stands there.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Storage {
+    pub(crate) storage: String,
+}
+
+/// Where a claim or a volume stands.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ClaimStatus {
@@ -32,6 +53,8 @@ pub(crate) struct Volume {
     pub(crate) metadata: Meta,
     #[serde(default)]
     pub(crate) spec: VolumeSpec,
+    #[serde(default)]
+    pub(crate) status: ClaimStatus,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -40,6 +63,23 @@ pub(crate) struct VolumeSpec {
     #[serde(deserialize_with = "null_as_default")]
     pub(crate) node_affinity: VolumeAffinity,
     pub(crate) csi: Option<VolumeDriver>,
+    pub(crate) storage_class_name: String,
+    pub(crate) volume_mode: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(crate) access_modes: Vec<String>,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(crate) capacity: Storage,
+    pub(crate) claim_ref: Option<ClaimReference>,
+}
+
+/// The claim that a volume is promised to.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ClaimReference {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// Empty if an administrator made the promise by name.
+    pub(crate) uid: String,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -120,6 +160,7 @@ pub(crate) struct BudgetSpec {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct BudgetStatus {
     pub(crate) disruptions_allowed: u32,
+    pub(crate) desired_healthy: u32,
 }
 
 served!(Budget, "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets");

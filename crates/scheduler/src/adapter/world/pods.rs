@@ -8,6 +8,7 @@ use kube::runtime::watcher::Event;
 use super::{GONE, World};
 use crate::{
     adapter::{
+        bind::{ClaimChoice, Promise},
         feed::Kind,
         translate::{self, Membership, Template, Unfit, cards_taken, membership},
         wire::{self, Lean},
@@ -318,15 +319,20 @@ impl World {
             .is_some_and(|group| group.split_once(':').map_or(group, |(_, name)| name) == name)
     }
 
-    /// Claims of a Pod that get their volume once its node is known.
-    pub(crate) fn claims_to_choose(&self, uid: &str) -> Vec<String> {
+    /// Claims of a Pod that get their volume once its node is known, with the volume where it was made beforehand.
+    pub(crate) fn claims_to_choose(&self, core: &Core, id: PodId) -> Vec<ClaimChoice> {
+        let Some(uid) = core.ledger().pod(id).map(|state| &state.pod.uid) else { return Vec::new() };
         let Some(pod) = self.pods.get(uid).and_then(|known| known.waiting.as_deref()) else {
             return Vec::new();
         };
         let meta = &pod.metadata;
-        self.volumes
-            .wanted(&meta.namespace, &meta.name, &pod.spec.volumes)
-            .map_or_else(|_| Vec::new(), |wanted| wanted.choose)
+        let wanted = self.volumes.wanted(&meta.namespace, &meta.name, &pod.spec.volumes);
+        let made = wanted.map_or_else(|_| Vec::new(), |wanted| wanted.choose).into_iter();
+        let found = core.ledger().volumes_held(id).iter().map(|held| ClaimChoice {
+            name: held.claim.name.clone(),
+            volume: Some(Promise { volume: held.volume.to_string(), claim_uid: held.claim.uid.clone() }),
+        });
+        made.map(|name| ClaimChoice { name, volume: None }).chain(found).collect()
     }
 
     /// Pods that wait for something that the scheduler cannot give, in the order of their names; `refused` ones or others.

@@ -377,13 +377,35 @@ fn budgets_are_kept() {
     let values = vec!["set".to_owned()];
     let selector =
         LabelSelector(Some(vec![Requirement { key: "job".to_owned(), operator: Operator::In, values }]));
-    let budget =
-        |allowed| DisruptionBudget { namespace: "default".to_owned(), selector: selector.clone(), allowed };
+    let budget = |allowed| DisruptionBudget {
+        namespace: "default".to_owned(),
+        selector: selector.clone(),
+        allowed,
+        desired: 0,
+    };
     world.core.set_budgets(vec![budget(1)]);
     world.submit(&job("sure", "", 1, 4));
     assert_eq!(world.pass(), []);
     world.core.set_budgets(vec![budget(2)]);
     assert_eq!(evictions(&world.pass()).len(), 2);
+}
+
+#[test]
+fn a_budget_holds_for_all_who_ask_in_one_pass() {
+    let mut world = world().nodes(1, 8);
+    for number in 0..4 {
+        world.now = number;
+        world.submit(&job("set", "", 4, 2).minimum(1).best_effort());
+    }
+    world.pass();
+    let values = vec!["set".to_owned()];
+    let selector =
+        LabelSelector(Some(vec![Requirement { key: "job".to_owned(), operator: Operator::In, values }]));
+    let namespace = "default".to_owned();
+    world.core.set_budgets(vec![DisruptionBudget { namespace, selector, allowed: 1, desired: 3 }]);
+    world.submit(&job("one", "", 1, 2));
+    world.submit(&job("other", "", 1, 1));
+    assert_eq!(evictions(&world.pass()).len(), 1, "the second finds the budget used up by the first");
 }
 
 #[test]

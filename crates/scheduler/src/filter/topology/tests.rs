@@ -4,8 +4,8 @@ use super::*;
 use crate::{
     ledger::Ledger,
     model::{
-        LabelSelector, NodeId, Operator, PodAffinityTerm, Requirement, Resources, Shape, SpreadConstraint,
-        Taint, Toleration,
+        LabelSelector, NodeId, Operator, PodAffinityTerm, PodPreference, Requirement, Resources, Shape,
+        SpreadConstraint, Taint, Toleration,
     },
     testing::{node, pod, shape},
 };
@@ -207,18 +207,67 @@ fn spread_that_need_not_hold_only_ranks() {
     let question = topology.question(&asking);
     let rank = |id| question.crowding(&ledger.node(id).unwrap().node);
     assert!(question.has_wishes() && question.judge(&ledger.node(nodes[3]).unwrap().node).is_none());
-    assert!(rank(nodes[2]) < rank(nodes[1]) && rank(nodes[1]) < rank(nodes[3]));
+    assert_eq!([nodes[1], nodes[2], nodes[3]].map(rank), [Some(1), Some(0), None]);
+}
+
+/// A shape that would like Pods near (or away, below zero), as (weight, app).
+fn liking(terms: &[(i32, &str)]) -> Shape {
+    let preference = |(weight, app): &(i32, &str)| PodPreference { weight: *weight, term: term(app, "zone") };
+    shape().with(|shape| shape.preferred_pods.extend(terms.iter().map(preference))).build()
+}
+
+fn likings(ledger: &Ledger, pod: &Pod, nodes: &[NodeId; 4]) -> Option<[i64; 4]> {
+    let mut topology = Topology::default();
+    topology.follow(ledger, pod);
+    let question = topology.question(pod);
+    question.has_wishes().then(|| nodes.map(|id| question.liking(&ledger.node(id).unwrap().node)))
+}
+
+#[test]
+fn pods_liked_count_by_their_number_and_weight() {
+    let (mut ledger, nodes) = zones();
+    let asking = pod("web").shape(liking(&[(10, "db"), (-3, "noisy")])).build();
+    assert_eq!(likings(&ledger, &asking, &nodes), None, "nobody is there, so all places are alike");
+    assert_eq!(judge(&ledger, &asking, &nodes), [YES; 4], "a wish keeps from nowhere");
+    ledger.upsert_pod(pod("db-0").label("app", "db").on(nodes[0]).build());
+    ledger.upsert_pod(pod("db-1").label("app", "db").on(nodes[1]).build());
+    ledger.upsert_pod(pod("noisy").label("app", "noisy").on(nodes[2]).build());
+    ledger.upsert_pod(pod("elsewhere").label("app", "noisy").namespace("other").on(nodes[2]).build());
+    assert_eq!(likings(&ledger, &asking, &nodes), Some([20, 20, -3, 0]));
+}
+
+#[test]
+fn wishes_of_those_there_count_for_those_who_come() {
+    let (mut ledger, nodes) = zones();
+    ledger.upsert_pod(pod("fan").label("app", "fan").shape(liking(&[(7, "star")])).on(nodes[0]).build());
+    ledger.upsert_pod(pod("shy").label("app", "shy").shape(liking(&[(-5, "star")])).on(nodes[2]).build());
+    ledger.upsert_pod(pod("bound").label("app", "star").shape(near("star")).on(nodes[2]).build());
+    let star = pod("star").label("app", "star").build();
+    assert_eq!(likings(&ledger, &star, &nodes), Some([7, 7, -4, 0]), "what must be near counts as 1");
+    assert_eq!(likings(&ledger, &pod("other").build(), &nodes), None, "nobody minds others");
+    let abroad = pod("star-2").label("app", "star").namespace("other").build();
+    assert_eq!(
+        likings(&ledger, &abroad, &nodes),
+        None,
+        "terms are about the namespace of those who have them"
+    );
+    for uid in ["uid-fan", "uid-shy", "uid-bound"] {
+        ledger.remove_pod(uid);
+    }
+    assert_eq!(ledger.minding_pods(), 0);
+    assert!(!Topology::concerns(&ledger, &star), "without such Pods nothing is asked");
 }
 
 proptest! {
     /// Following changes gives the same answers as counting from nothing.
     #[test]
-    fn following_equals_counting_anew(steps in proptest::collection::vec((0..8u8, 0..4usize, 0..4u8), 1..40)) {
+    fn following_equals_counting_anew(steps in proptest::collection::vec((0..8u8, 0..4usize, 0..6u8), 1..40)) {
         let (mut ledger, nodes) = zones();
         let mut topology = Topology::default();
         let asking: Vec<Pod> = vec![
             pod("a").label("app", "web").shape(near("db")).build(),
             pod("b").label("app", "db").shape(away("web")).build(),
+            pod("d").label("app", "db").shape(liking(&[(3, "web")])).build(),
             pod("c").label("app", "web").shape(shape().with(|shape| shape.spread.push(spread(1, None))).build()).build(),
         ];
         for (name, place, kind) in steps {
@@ -228,6 +277,8 @@ proptest! {
                 0 => continue,
                 1 => pod(&name).label("app", "web"),
                 2 => pod(&name).label("app", "db"),
+                3 => pod(&name).label("app", "web").shape(liking(&[(2, "db"), (-9, "web")])),
+                4 => pod(&name).label("app", "db").shape(near("web")),
                 _ => pod(&name).label("app", "web").shape(away("db")),
             };
             ledger.upsert_pod(made.on(nodes[place]).build());
@@ -236,6 +287,9 @@ proptest! {
                 let question = topology.question(pod);
                 let followed = nodes.map(|id| question.judge(&ledger.node(id).unwrap().node));
                 prop_assert_eq!(followed, judge(&ledger, pod, &nodes));
+                let liked = nodes.map(|id| question.liking(&ledger.node(id).unwrap().node));
+                let liked = question.has_wishes().then_some(liked);
+                prop_assert_eq!(liked, likings(&ledger, pod, &nodes));
             }
         }
     }

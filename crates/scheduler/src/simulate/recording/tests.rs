@@ -74,6 +74,41 @@ fn recorded_jobs_start_with_their_minimum() {
     assert_eq!(outcome.never_started, 2, "one of them would be within the limit, two are not");
 }
 
+/// A disruption budget for Pods labelled `app=web`, of which two must stay.
+const BUDGET: &str = r#"{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+    "metadata": {"name": "web", "namespace": "team"}, "spec": {"selector": {"matchLabels": {"app": "web"}}},
+    "status": {"disruptionsAllowed": 9, "desiredHealthy": 2}},"#;
+
+/// A best-effort Pod that runs with one card.
+fn running(name: &str) -> String {
+    format!(
+        r#"{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "{name}", "namespace": "team", "uid": "{name}",
+           "creationTimestamp": "2026-01-01T00:00:00Z",
+           "labels": {{"app": "web", "maar.io/service-level": "best-effort"}}}},
+           "spec": {{"nodeName": "n2", "containers": [{{"name": "c", "resources": {{"requests":
+             {{"nvidia.com/gpu": "1"}}}}}}]}}, "status": {{"phase": "Running"}}}},"#
+    )
+}
+
+#[test]
+fn recorded_budgets_let_only_so_many_go() {
+    let node = r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n2"},
+        "status": {"allocatable": {"cpu": "8", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "4"}}},"#;
+    let residents: String = (0..4).map(|number| running(&format!("web-{number}"))).collect();
+    // They bear no taint, so only the second node is for them.
+    let claimant = |number: usize| {
+        let pod = waiting(&format!("sure-{number}"), 1, "").replace(r#"{"operator": "Exists"}"#, "");
+        pod.replace(r#""maar.io/account": "vision""#, r#""team": "a""#)
+    };
+    let claimants: String = (0..4).map(claimant).collect();
+    let evictions = |budget: &str| {
+        let text = with(&format!("{node} {budget} {residents} {claimants}"));
+        run(&read("cluster.json", &text).unwrap(), &Options::default()).evictions
+    };
+    assert_eq!(evictions(""), 4);
+    assert_eq!(evictions(BUDGET), 2, "two of four must stay, whatever was allowed when it was recorded");
+}
+
 #[test]
 fn mistakes_are_named_with_their_place() {
     let said = |text: &str| read("cluster.json", text).unwrap_err().to_string();

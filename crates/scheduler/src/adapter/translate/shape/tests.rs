@@ -101,6 +101,26 @@ fn affinities_name_their_namespaces() {
 }
 
 #[test]
+fn wishes_about_pods_have_a_weight_and_a_side() {
+    let term = |app: &str| {
+        json!({"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "zone",
+        "matchLabelKeys": ["pod-template-hash"], "namespaceSelector": {"matchLabels": {"team": "blue"}}})
+    };
+    let wish = |weight: i32, app: &str| json!([{"weight": weight, "podAffinityTerm": term(app)}]);
+    let mut pod = asking(&json!({}));
+    pod["metadata"]["labels"] = json!({"pod-template-hash": "5"});
+    let affinity = &mut pod["spec"]["affinity"];
+    affinity["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = wish(7, "near");
+    affinity["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = wish(9, "away");
+    let found = shape(pod).unwrap().preferred_pods.clone();
+    assert_eq!(found.iter().map(|one| one.weight).collect::<Vec<_>>(), [7, -9]);
+    for one in &found {
+        assert_eq!(one.term.namespaces, Some(vec!["blue".to_owned()]));
+        assert_eq!(one.term.selector.0.as_ref().unwrap().len(), 2, "the same template only");
+    }
+}
+
+#[test]
 fn labels_named_by_key_narrow_the_spread() {
     let mut pod = asking(&json!({}));
     pod["metadata"]["labels"] = json!({"app": "a", "pod-template-hash": "5"});
