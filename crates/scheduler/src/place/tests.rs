@@ -79,10 +79,10 @@ fn a_node_with_many_cards_is_filled_before_the_next() {
     for number in 0..56 {
         let one = pod(&format!("pod-{number}")).shape(shape().cards(1).build()).build();
         let id = ledger.upsert_pod(one.clone());
-        let placed = placer.best(&ledger, &one, &anywhere());
-        assert_eq!(name_of(&ledger, &placed), "first", "Pod {number}");
-        let placed = placed.unwrap();
-        ledger.place(id, placed.node, placed.cards, 0).unwrap();
+        let found = placer.best(&ledger, &one, &anywhere());
+        assert_eq!(name_of(&ledger, &found), "first", "Pod {number}");
+        let found = found.unwrap();
+        ledger.place(id, found.node, found.cards, 0).unwrap();
     }
 }
 
