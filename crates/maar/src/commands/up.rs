@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use kube::Client;
-use maar_controller::{backoff::Dice, config::LogArgs};
+use maar_controller::{backoff::Dice, config::LogArgs, signal::shutdown_on_signal};
 use maar_embedded::{Cluster, Config, Listener};
 use maar_nodes::{
     DEFAULT_PROFILE, Handle, KubeletDirectory, Listen, LocalHandle, LocalOptions, Options, Profile,
@@ -101,8 +101,10 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     // Last, so that a start that fails leaves no kubeconfig of a cluster that is not there.
     let kubeconfig = kubeconfig::with_explanations(&cluster.kubeconfig(&listener)?, page)?;
     write_private(&arguments.write_kubeconfig, &kubeconfig)?;
+    // Before anybody reads that we are up: who is told how to stop us may do so at once.
+    shutdown_on_signal(stop.clone())?;
     announce(&listener, page, &arguments.write_kubeconfig, arguments.data_dir.as_deref(), &nodes);
-    wait_for_end(stop).await;
+    stop.cancelled().await;
     // Roles report panics of their own tasks; there is nothing to add.
     let _ = roles.await;
     nodes.stopped().await;
@@ -134,11 +136,12 @@ async fn join(
     let identity = format!("maar-up_{:016x}", Dice::from_entropy().number());
     let (roles, pages) = roles::start(&client, identity, stop).await?;
     let page = page::serve(client, pages, arguments.page_port(), stop.clone()).await?;
+    shutdown_on_signal(stop.clone())?;
     say(&format!("{} simulated nodes joined {address}", profile.total()));
     say(&format!("  status page      http://{page}"));
     say("  scheduler        places Pods with schedulerName: maar-scheduler, unless another process leads");
     say("Ctrl-C stops the nodes and the roles; the cluster stays.");
-    wait_for_end(stop).await;
+    stop.cancelled().await;
     let _ = roles.await;
     nodes.stopped().await;
     say("stopped");
@@ -259,22 +262,4 @@ fn say(line: &str) {
     use std::io::Write as _;
     // Nobody listening any more (`maar up | head`) is no reason to fall over.
     let _ = writeln!(std::io::stdout(), "{line}");
-}
-
-async fn wait_for_end(stop: &CancellationToken) {
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok();
-    let terminated = async {
-        match &mut terminate {
-            Some(signal) => {
-                signal.recv().await;
-            }
-            None => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminated => {}
-        () = stop.cancelled() => {}
-    }
-    stop.cancel();
 }
