@@ -8,6 +8,7 @@ mod job;
 mod jobs;
 mod output;
 mod policy;
+mod portal;
 mod records;
 mod reference;
 mod scheduler;
@@ -48,6 +49,8 @@ enum Command {
     Records(records::Arguments),
     /// Run the role that turns jobs and workspaces into Pods.
     Jobs(jobs::Arguments),
+    /// Run the role that serves people: the HTTP API of workspaces, jobs, nodes and users.
+    Portal(Box<portal::Arguments>),
     /// Place the Pods of a cluster: queues, gangs, cards, and the reason why something waits.
     Scheduler(Box<scheduler::Arguments>),
     /// Run the scheduler on a trace or a recorded cluster: what would happen, and how full the cards would get.
@@ -60,7 +63,7 @@ enum Command {
 impl Cli {
     /// Whether the command is worth several threads.
     pub(crate) const fn serves_many(&self) -> bool {
-        matches!(self.command, Command::Up(_))
+        matches!(self.command, Command::Up(_) | Command::Portal(_))
     }
 }
 
@@ -75,6 +78,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Top(arguments) => top::run(arguments).await,
         Command::Records(arguments) => records::run(arguments).await,
         Command::Jobs(arguments) => jobs::run(arguments).await,
+        Command::Portal(arguments) => portal::run(*arguments).await,
         Command::Scheduler(arguments) => scheduler::run(*arguments).await,
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Reference(arguments) => reference::run(&arguments),

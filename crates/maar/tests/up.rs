@@ -83,6 +83,27 @@ async fn page(said: &[String]) -> String {
     answer
 }
 
+/// What the portal answers to the first login that `maar up` announced.
+async fn sign_in(said: &[String]) -> String {
+    let after = |words: &str, split: &str| {
+        let line = said.iter().find(|line| line.contains(words)).unwrap();
+        line.split(split).nth(1).unwrap().split([' ', '/']).next().unwrap().to_owned()
+    };
+    let (address, password) = (after("Portal (API)", "http://"), after("first login", "password "));
+    let body = format!(r#"{{"name":"admin","password":"{password}"}}"#);
+    let request = format!(
+        "POST /api/v1/login HTTP/1.1\r\nhost: {address}\r\norigin: http://{address}\r\nx-maar-request: 1\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    // It answers as soon as it has seen the whole cluster once.
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
 #[tokio::test]
 async fn a_cluster_comes_up_answers_and_goes_down() {
     let folder = tempfile::tempdir().unwrap();
@@ -93,6 +114,8 @@ async fn a_cluster_comes_up_answers_and_goes_down() {
     assert!(nodes.items.len() >= 5, "{}", nodes.items.len());
     let page = page(&said).await;
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("nvidia.com/gpu"), "{page}");
+    let answer = sign_in(&said).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"mustChangePassword\":true"), "{answer}");
     end(&mut child).await;
 }
 

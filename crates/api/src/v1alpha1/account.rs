@@ -96,6 +96,8 @@ pub enum MemberRole {
     Member,
     /// Use it and change its members.
     Admin,
+    /// See what is done in it, and use nothing of it.
+    Viewer,
 }
 
 /// What an account has.

@@ -31,6 +31,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
     }
     write(&arguments.folder, "cli.md", &commands())?;
+    write(&arguments.folder, "openapi.json", &openapi()?)?;
     write(&arguments.folder, "metrics.md", &metrics())
 }
 
@@ -50,6 +51,13 @@ fn definitions() -> anyhow::Result<Vec<(String, String)>> {
             Ok((format!("{}.yaml", definition.name_any()), format!("{head}{text}")))
         })
         .collect()
+}
+
+/// The document of the portal's API.
+fn openapi() -> anyhow::Result<String> {
+    let text =
+        serde_json::to_string_pretty(&maar_portal::openapi()).context("writing the OpenAPI document")?;
+    Ok(text + "\n")
 }
 
 fn commands() -> String {
@@ -97,7 +105,9 @@ mod tests {
     #[test]
     fn the_pages_in_the_repository_are_what_the_code_says() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
-        for (name, made) in [("cli.md", commands()), ("metrics.md", metrics())] {
+        for (name, made) in
+            [("cli.md", commands()), ("metrics.md", metrics()), ("openapi.json", openapi().unwrap())]
+        {
             let kept = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
             assert!(kept == made, "docs/reference/{name} is not what the code says: run make generate");
         }

@@ -2,6 +2,7 @@
 
 mod kubeconfig;
 mod page;
+mod portal;
 mod roles;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,6 +19,8 @@ use maar_nodes::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::portal::FirstArgs;
+
 /// What `maar up` can be told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -33,8 +36,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 
-    /// Port of the embedded Kubernetes API on 127.0.0.1; the status page takes the next one. 0 chooses free ports
-    #[arg(long, default_value_t = 6443, value_parser = clap::value_parser!(u16).range(0..=65534))]
+    /// Port of the embedded Kubernetes API on 127.0.0.1; the status page takes the next one and the portal the one
+    /// after. 0 chooses free ports
+    #[arg(long, default_value_t = 6443, value_parser = clap::value_parser!(u16).range(0..=65533))]
     port: u16,
 
     /// Use the cluster of this kubeconfig instead of the embedded one: the simulated nodes join it, and Maar's kinds
@@ -47,12 +51,19 @@ pub(crate) struct Arguments {
     write_kubeconfig: PathBuf,
 
     #[command(flatten)]
+    first: FirstArgs,
+
+    #[command(flatten)]
     log: LogArgs,
 }
 
 impl Arguments {
     fn page_port(&self) -> u16 {
         if self.port == 0 { 0 } else { self.port + 1 }
+    }
+
+    fn portal_port(&self) -> u16 {
+        if self.port == 0 { 0 } else { self.port + 2 }
     }
 }
 
@@ -96,7 +107,8 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     let local = local_options(arguments, &listener);
     let nodes = start_nodes(&client, profile, node_options(), Some(local), &kubelets, stop).await?;
     // One process at a time has the cluster's state, so its name is its own: a new one need not wait for the old lease.
-    let (roles, pages) = roles::start(&client, "maar-up".to_owned(), stop).await?;
+    let portal = portal::prepare(&client, arguments).await?;
+    let (roles, pages) = roles::start(&client, "maar-up".to_owned(), portal.role, stop).await?;
     let page = page::serve(client, pages, arguments.page_port(), stop.clone()).await?;
     // Last, so that a start that fails leaves no kubeconfig of a cluster that is not there.
     let kubeconfig = kubeconfig::with_explanations(&cluster.kubeconfig(&listener)?, page)?;
@@ -104,6 +116,8 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     // Before anybody reads that we are up: who is told how to stop us may do so at once.
     shutdown_on_signal(stop.clone())?;
     announce(&listener, page, &arguments.write_kubeconfig, arguments.data_dir.as_deref(), &nodes);
+    portal.address.announce();
+    say("Ctrl-C stops everything.");
     stop.cancelled().await;
     // Roles report panics of their own tasks; there is nothing to add.
     let _ = roles.await;
@@ -134,12 +148,14 @@ async fn join(
     let options = Options { listen, ..node_options() };
     let nodes = start_nodes(&client, profile, options, None, &KubeletDirectory::default(), stop).await?;
     let identity = format!("maar-up_{:016x}", Dice::from_entropy().number());
-    let (roles, pages) = roles::start(&client, identity, stop).await?;
+    let portal = portal::prepare(&client, arguments).await?;
+    let (roles, pages) = roles::start(&client, identity, portal.role, stop).await?;
     let page = page::serve(client, pages, arguments.page_port(), stop.clone()).await?;
     shutdown_on_signal(stop.clone())?;
     say(&format!("{} simulated nodes joined {address}", profile.total()));
     say(&format!("  status page      http://{page}"));
     say("  scheduler        places Pods with schedulerName: maar-scheduler, unless another process leads");
+    portal.address.announce();
     say("Ctrl-C stops the nodes and the roles; the cluster stays.");
     stop.cancelled().await;
     let _ = roles.await;
@@ -255,7 +271,6 @@ fn announce(listener: &Listener, page: SocketAddr, kubeconfig: &Path, data: Opti
     say(&format!("  kubectl --kubeconfig {file} create deployment hello --image=busybox --replicas=3"));
     say("  maar job submit --image busybox --gpus 1 -- sleep 60");
     say("");
-    say("Ctrl-C stops everything.");
 }
 
 fn say(line: &str) {

@@ -33,7 +33,7 @@ pub(super) struct Arguments {
     /// How what nobody deserves is divided
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=100_000))]
     weight: i32,
-    /// Who may use it, as USER or USER=admin; may be repeated
+    /// Who may use it, as USER, USER=admin or USER=viewer; may be repeated
     #[arg(long, value_name = "USER", value_parser = member)]
     member: Vec<MemberSpec>,
     /// Node pool it may use; may be repeated
@@ -80,7 +80,8 @@ fn member(text: &str) -> Result<MemberSpec, String> {
     let role = match role {
         "member" => MemberRole::Member,
         "admin" => MemberRole::Admin,
-        other => return Err(format!("{other} is neither member nor admin")),
+        "viewer" => MemberRole::Viewer,
+        other => return Err(format!("{other} is neither member, admin nor viewer")),
     };
     Ok(MemberSpec { user: user.to_owned(), role, ..MemberSpec::default() })
 }
@@ -96,6 +97,7 @@ mod tests {
         assert!(amounts("cpu").is_err() && amounts("cpu=many").is_err());
         assert_eq!(member("ada=admin").unwrap().role, MemberRole::Admin);
         assert_eq!(member("bob").unwrap().role, MemberRole::Member);
+        assert_eq!(member("eve=viewer").unwrap().role, MemberRole::Viewer);
         assert!(member("eve=king").is_err());
     }
 }

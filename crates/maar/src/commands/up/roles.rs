@@ -9,7 +9,7 @@ use kube::{
     Api, Client,
     api::{ObjectMeta, PostParams},
 };
-use maar_controller::{Environment, RoleConfig, lease::Timing, process::Process, role::Election};
+use maar_controller::{Environment, Role, RoleConfig, lease::Timing, process::Process, role::Election};
 use maar_jobs::{Entropy, JobsMetrics, NodeCards};
 use maar_scheduler::{
     adapter::{Access, Settings},
@@ -24,11 +24,13 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// Namespace of the Leases, the one that roles of their own use too.
 const NAMESPACE: &str = "maar-system";
 
-/// Installs Maar's kinds and starts its roles; `identity` is theirs in elections. If one of them ends by itself,
+/// Installs Maar's kinds and starts its roles; `identity` is theirs in elections, `portal` runs
+/// beside them. If one of them ends by itself,
 /// everything stops.
 pub(super) async fn start(
     client: &Client,
     identity: String,
+    portal: Role,
     stop: &CancellationToken,
 ) -> anyhow::Result<(JoinHandle<()>, Router)> {
     maar_jobs::install(client).await.context("installing the kinds of Maar")?;
@@ -52,7 +54,7 @@ pub(super) async fn start(
         log_level: None,
         config,
     };
-    let roles = vec![maar_jobs::role(&settings, &counted), scheduler];
+    let roles = vec![maar_jobs::role(&settings, &counted), scheduler, portal];
     let (work, end) = (stop.child_token(), stop.clone());
     let running = tokio::spawn(async move {
         if let Err(error) = process.run(roles, work).await {

@@ -1,0 +1,132 @@
+//! `maar portal`: the role that serves people.
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+
+use anyhow::Context as _;
+use kube::Client;
+use maar_controller::{
+    Environment, RoleConfig, clock::SharedClock, config::RuntimeArgs, process::Process, signal,
+};
+use maar_portal::{Entropy, FirstAdmin, Portal, Settings, first_admin};
+use maar_records::Records;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::{client::config, output::print};
+
+/// What `maar portal` can be told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Kubeconfig of the cluster; without it the usual ones, or that of the Pod it runs in
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Where it listens; TLS is left to what stands before it
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
+    listen: SocketAddr,
+    /// Where browsers find it, such as https://gpu.example; with https, cookies are never sent without
+    #[arg(long, value_name = "URL")]
+    external_url: Option<String>,
+    /// Database: sqlite:///path/to/file.db or postgres://…; several portals need one PostgreSQL
+    #[arg(long, value_name = "URL", env = "MAAR_RECORDS", hide_env_values = true)]
+    records: String,
+    #[command(flatten)]
+    first: FirstArgs,
+    #[command(flatten)]
+    runtime: RuntimeArgs,
+}
+
+/// The password of the first administrator.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FirstArgs {
+    /// File with the password of the first administrator, called admin, who has to change it; without it one is made
+    /// and printed once
+    #[arg(long, value_name = "FILE")]
+    admin_password_file: Option<PathBuf>,
+}
+
+impl FirstArgs {
+    /// Makes the first administrator unless there is one.
+    pub(crate) async fn make(
+        &self,
+        records: &Records,
+        settings: &Settings,
+        entropy: &Entropy,
+        clock: &SharedClock,
+    ) -> anyhow::Result<FirstAdmin> {
+        let given = match &self.admin_password_file {
+            None => None,
+            Some(file) => {
+                let text = std::fs::read_to_string(file)
+                    .with_context(|| format!("reading the password file {}", file.display()))?;
+                let password = text.trim_end_matches(['\r', '\n']).to_owned();
+                anyhow::ensure!(!password.is_empty(), "the password file {} is empty", file.display());
+                Some(password)
+            }
+        };
+        let told = given.is_some();
+        let made = first_admin(records, given, settings.password_cost, entropy, clock.now()).await?;
+        // Who wrote the password down knows it.
+        Ok(if told { FirstAdmin::Exists } else { made })
+    }
+}
+
+/// Where browsers find a portal that listens on `address`.
+pub(crate) fn origins(external: Option<&str>, address: SocketAddr) -> anyhow::Result<Vec<String>> {
+    let Some(external) = external else {
+        let port = address.port();
+        let hosts = [format!("http://{address}"), format!("http://localhost:{port}")];
+        return Ok(hosts.to_vec());
+    };
+    let origin = external.trim_end_matches('/');
+    let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+    let whole = host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#', '@']));
+    anyhow::ensure!(whole, "{external} is not a URL such as https://gpu.example, without a path");
+    Ok(vec![origin.to_lowercase()])
+}
+
+pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let log_level = arguments.runtime.log.install()?;
+    let client = Client::try_from(config(arguments.kubeconfig.as_deref()).await?)?;
+    let listener = TcpListener::bind(arguments.listen).await.with_context(|| {
+        format!("serving the portal on {} (choose another with --listen)", arguments.listen)
+    })?;
+    let settings = Settings::at(origins(arguments.external_url.as_deref(), listener.local_addr()?)?);
+    let environment = Environment::real();
+    let records = Records::open(&arguments.records).await.context("opening the records")?;
+    let entropy = Entropy::system();
+    let clock = Arc::clone(&environment.clock);
+    if let FirstAdmin::Made { name, password } =
+        arguments.first.make(&records, &settings, &entropy, &clock).await?
+    {
+        print(&format!("first login: {name} with the password {password} (shown this once)\n"));
+    }
+    let portal = Portal::new(settings, client.clone(), records, clock, entropy)?;
+    let stop = CancellationToken::new();
+    signal::shutdown_on_signal(stop.clone())?;
+    let process = Process {
+        client,
+        // Every portal serves; none leads.
+        config: RoleConfig { election: None, ..arguments.runtime.role_config(&environment.dice) },
+        environment,
+        metrics_address: Some(arguments.runtime.metrics_address),
+        health_address: Some(arguments.runtime.health_address),
+        log_level: Some(log_level),
+    };
+    process.run(vec![maar_portal::role(portal, listener)], stop).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_portal_knows_where_it_is_found() {
+        let address = "127.0.0.1:8090".parse().unwrap();
+        assert_eq!(origins(None, address).unwrap(), ["http://127.0.0.1:8090", "http://localhost:8090"]);
+        assert_eq!(origins(Some("https://GPU.example/"), address).unwrap(), ["https://gpu.example"]);
+        for wrong in ["gpu.example", "https://", "https://a/b", "ftp://a", "https://a@b"] {
+            assert!(origins(Some(wrong), address).is_err(), "{wrong}");
+        }
+    }
+}

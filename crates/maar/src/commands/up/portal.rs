@@ -1,0 +1,63 @@
+//! The portal that `maar up` runs.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::Path,
+    sync::Arc,
+};
+
+use anyhow::Context as _;
+use kube::Client;
+use maar_controller::{Role, clock::SharedClock, clock::SystemClock};
+use maar_portal::{Entropy, FirstAdmin, Portal, Settings};
+use maar_records::Records;
+use tokio::net::TcpListener;
+
+use super::{Arguments, say};
+use crate::commands::portal::origins;
+
+/// A portal that is ready to run.
+pub(super) struct Prepared {
+    pub(super) role: Role,
+    pub(super) address: Address,
+}
+
+/// Where the portal is, and who can sign in.
+pub(super) struct Address {
+    address: SocketAddr,
+    first: FirstAdmin,
+}
+
+impl Address {
+    pub(super) fn announce(&self) {
+        say(&format!("Portal (API)       http://{}/api/docs", self.address));
+        if let FirstAdmin::Made { name, password } = &self.first {
+            say(&format!(
+                "  first login      {name} with the password {password} (shown this once, to be changed)"
+            ));
+        }
+        say("");
+    }
+}
+
+pub(super) async fn prepare(client: &Client, arguments: &Arguments) -> anyhow::Result<Prepared> {
+    let port = arguments.portal_port();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.with_context(|| {
+        format!("serving the portal on port {port}, two after --port (choose others with --port)")
+    })?;
+    let address = listener.local_addr()?;
+    let settings = Settings::at(origins(None, address)?);
+    let records = Records::open(&records_url(arguments.data_dir.as_deref())?).await;
+    let records = records.context("opening the records of the portal")?;
+    let (entropy, clock) = (Entropy::system(), Arc::new(SystemClock) as SharedClock);
+    let first = arguments.first.make(&records, &settings, &entropy, &clock).await?;
+    let portal = Portal::new(settings, client.clone(), records, clock, entropy)?;
+    Ok(Prepared { role: maar_portal::role(portal, listener), address: Address { address, first } })
+}
+
+/// Users are kept where the cluster's state is, and are gone with it otherwise.
+fn records_url(data: Option<&Path>) -> anyhow::Result<String> {
+    let Some(folder) = data else { return Ok("sqlite::memory:".to_owned()) };
+    let file = std::path::absolute(folder)?.join("records.db");
+    Ok(format!("sqlite://{}", file.display()))
+}

@@ -1,0 +1,176 @@
+//! The decision.
+
+use super::{AccountRole, Kind, Object, Person, Scope, Subject, Verb};
+
+/// Why not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// Nobody is signed in.
+    SignedOut,
+    /// The password must be changed first.
+    PasswordChange,
+    /// The API key is not made for it.
+    Scope,
+    /// The asker may not even know of it.
+    Hidden,
+    /// The asker may know of it, and no more.
+    Forbidden,
+}
+
+/// Whether `subject` may do `verb` with `object`.
+pub(crate) fn decide(subject: &Subject, verb: Verb, object: &Object) -> Result<(), Denied> {
+    if object.kind == Kind::Public {
+        return Ok(());
+    }
+    let Subject::Person(person) = subject else { return Err(Denied::SignedOut) };
+    if person.must_change_password && object.kind != Kind::Own {
+        return Err(Denied::PasswordChange);
+    }
+    if let Some(scopes) = &person.scopes {
+        // Whose key it is, every key may ask.
+        let own = object.kind == Kind::Own && verb == Verb::See;
+        let enough = Scope::needed(verb, object.kind).is_some_and(|needed| scopes.contains(&needed));
+        if !own && !enough {
+            return Err(Denied::Scope);
+        }
+    }
+    if allowed(person, verb, object) {
+        return Ok(());
+    }
+    Err(if allowed(person, Verb::See, object) { Denied::Forbidden } else { Denied::Hidden })
+}
+
+/// [`decide`] where the reason does not matter.
+pub(crate) fn may(subject: &Subject, verb: Verb, object: &Object) -> bool {
+    decide(subject, verb, object).is_ok()
+}
+
+fn allowed(person: &Person, verb: Verb, object: &Object) -> bool {
+    let (own, admin) = (person.owns(object), person.is_platform_admin());
+    let role = person.role_for(object);
+    match (object.kind, verb) {
+        (Kind::Public, _) => true,
+        (Kind::Own, _) => own,
+        // Nobody starts work in the name of another, and nobody for an account that is not his.
+        (Kind::Workspace | Kind::Job, Verb::Start) => own && role.is_some_and(AccountRole::may_start),
+        (Kind::Workspace | Kind::Job, Verb::See) => own || admin || role >= Some(AccountRole::Viewer),
+        (Kind::Workspace | Kind::Job, _) => own || admin || role == Some(AccountRole::Admin),
+        (Kind::Node, Verb::See) => true,
+        // The list, which shows only those he has a part in, is his own.
+        (Kind::Account, Verb::See) => own || admin || role.is_some(),
+        (Kind::Account, Verb::Read) => admin || role >= Some(AccountRole::Viewer),
+        (Kind::Account, Verb::Change) => admin || role == Some(AccountRole::Admin),
+        // A secret that somebody else made is nobody's secret.
+        (Kind::Key, Verb::Start) => own,
+        (Kind::Session | Kind::Key, Verb::See | Verb::Delete) => own || admin,
+        (Kind::Node | Kind::User | Kind::Audit | Kind::Account, _) => admin,
+        (Kind::Session | Kind::Key, _) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+    use crate::access::Owner;
+
+    fn person(name: &str) -> Person {
+        Person {
+            id: format!("id-{name}"),
+            name: name.to_owned(),
+            namespace: format!("user-{name}"),
+            platform_admin: false,
+            accounts: BTreeMap::new(),
+            must_change_password: false,
+            scopes: None,
+        }
+    }
+
+    fn subject(person: Person) -> Subject {
+        Subject::Person(Box::new(person))
+    }
+
+    const VERBS: [Verb; 5] = [Verb::See, Verb::Read, Verb::Start, Verb::Change, Verb::Delete];
+
+    fn work(owner: &str) -> Object {
+        Object::work(Kind::Workspace, &format!("user-{owner}"), Some("lab"))
+    }
+
+    fn allowed_verbs(subject: &Subject, object: &Object) -> Vec<Verb> {
+        VERBS.into_iter().filter(|verb| may(subject, *verb, object)).collect()
+    }
+
+    #[test]
+    fn work_is_for_its_owner_and_those_who_look_after_the_account() {
+        let with =
+            |role| subject(Person { accounts: BTreeMap::from([("lab".to_owned(), role)]), ..person("eve") });
+        let theirs = work("ada");
+        assert_eq!(allowed_verbs(&subject(person("eve")), &theirs), []);
+        assert_eq!(allowed_verbs(&with(AccountRole::Guest), &theirs), []);
+        assert_eq!(allowed_verbs(&with(AccountRole::Viewer), &theirs), [Verb::See]);
+        assert_eq!(allowed_verbs(&with(AccountRole::Member), &theirs), [Verb::See]);
+        let all_but_start = [Verb::See, Verb::Read, Verb::Change, Verb::Delete];
+        assert_eq!(allowed_verbs(&with(AccountRole::Admin), &theirs), all_but_start);
+        let root = subject(Person { platform_admin: true, ..person("root") });
+        assert_eq!(allowed_verbs(&root, &theirs), all_but_start);
+        // Who has left the account may still end what he has, and starts nothing.
+        assert_eq!(allowed_verbs(&subject(person("eve")), &work("eve")), all_but_start);
+        assert_eq!(allowed_verbs(&with(AccountRole::Viewer), &work("eve")), all_but_start);
+        assert_eq!(allowed_verbs(&with(AccountRole::Guest), &work("eve")), VERBS);
+    }
+
+    #[test]
+    fn nothing_is_allowed_to_nobody_and_before_the_password_is_changed() {
+        assert_eq!(decide(&Subject::Nobody, Verb::See, &work("ada")), Err(Denied::SignedOut));
+        let new = subject(Person { must_change_password: true, platform_admin: true, ..person("root") });
+        assert_eq!(decide(&new, Verb::See, &work("ada")), Err(Denied::PasswordChange));
+        assert_eq!(decide(&new, Verb::Change, &Object::of_user(Kind::Own, "id-root")), Ok(()));
+    }
+
+    #[test]
+    fn a_key_does_what_it_was_made_for_and_no_administration_unless_that_is_said() {
+        let key = |scopes: &[Scope]| {
+            let scopes = Some(scopes.iter().copied().collect::<BTreeSet<_>>());
+            subject(Person { platform_admin: true, scopes, ..person("root") })
+        };
+        let read = key(&[Scope::WorkspacesRead]);
+        assert_eq!(decide(&read, Verb::See, &work("root")), Ok(()));
+        assert_eq!(decide(&read, Verb::Delete, &work("root")), Err(Denied::Scope));
+        assert_eq!(decide(&read, Verb::See, &work("ada")), Err(Denied::Hidden), "admin was not said");
+        assert!(may(&key(&[Scope::WorkspacesRead, Scope::Admin]), Verb::See, &work("ada")));
+        let all = key(&Scope::ALL);
+        for kind in [Kind::User, Kind::Session, Kind::Key, Kind::Audit] {
+            let object = Object { kind, owner: Owner::User("id-root".to_owned()), account: None };
+            assert_eq!(allowed_verbs(&all, &object), [], "{kind:?} is for people");
+        }
+        assert!(may(&all, Verb::See, &Object::of_user(Kind::Own, "id-root")));
+        assert!(
+            !may(&all, Verb::Change, &Object::of_user(Kind::Own, "id-root")),
+            "a key changes no password"
+        );
+    }
+
+    proptest::proptest! {
+        /// Whatever the parts are: who may not see an object may do nothing else with it, except that starting is
+        /// never for another.
+        #[test]
+        fn what_is_hidden_is_closed(kind in 1_usize..10, verb in 0_usize..5, role in 0_usize..5, admin: bool, own: bool) {
+            let kinds = [
+                Kind::Public, Kind::Own, Kind::Workspace, Kind::Job, Kind::Node, Kind::Account, Kind::User,
+                Kind::Session, Kind::Key, Kind::Audit,
+            ];
+            let roles = [AccountRole::Guest, AccountRole::Viewer, AccountRole::Member, AccountRole::Admin];
+            let accounts = roles.get(role).map(|role| ("lab".to_owned(), *role)).into_iter().collect();
+            let asker = subject(Person { accounts, platform_admin: admin, ..person("eve") });
+            let owner = Owner::User(if own { "id-eve" } else { "id-ada" }.to_owned());
+            let object = Object { kind: kinds[kind], owner, account: Some("lab".to_owned()) };
+            if may(&asker, VERBS[verb], &object) {
+                proptest::prop_assert!(may(&asker, Verb::See, &object));
+            }
+            if VERBS[verb] == Verb::Start && !own && !matches!(kinds[kind], Kind::Node | Kind::User | Kind::Audit | Kind::Account) {
+                proptest::prop_assert!(!may(&asker, Verb::Start, &object));
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Accounts: what they have, for those who have a part in them.
+
+use kube::ResourceExt as _;
+use maar_api::{
+    ResourceList,
+    v1alpha1::{Account, MemberSpec, MemberStatus},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    access::{AccountRole, Kind, Object, Verb},
+    error::ApiError,
+    page::{Page, PageQuery, page},
+    route::{Answer, Call, Method::Get, Route, Target},
+};
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::at_once(Get, "/accounts", "listAccounts", (Verb::See, Target::Asker(Kind::Account)), list)
+            .says("Accounts that the asker has a part in; all for platform administrators")
+            .query::<PageQuery>()
+            .answers::<Page<AccountView>>(),
+        Route::at_once(Get, "/accounts/{name}", "getAccount", (Verb::See, Target::Account), get)
+            .says("One account; its members only for those who belong to it")
+            .answers::<AccountDetail>(),
+    ]
+}
+
+/// An account.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AccountView {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    /// The part of the asker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<AccountRole>,
+    guaranteed: ResourceList,
+    deserved: ResourceList,
+    capability: ResourceList,
+    used: ResourceList,
+    borrowed: ResourceList,
+    pending: ResourceList,
+    running_pods: i32,
+    pending_pods: i32,
+}
+
+/// An account with its members.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AccountDetail {
+    #[serde(flatten)]
+    view: AccountView,
+    /// Only for those who belong to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    members: Option<Vec<MemberSpec>>,
+    /// What each of them holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Vec<MemberStatus>>,
+}
+
+fn view(account: &Account, role: Option<AccountRole>) -> AccountView {
+    let (spec, status) = (&account.spec, account.status.clone().unwrap_or_default());
+    AccountView {
+        name: account.name_any(),
+        display_name: spec.display_name.clone(),
+        parent: spec.parent.clone(),
+        role,
+        guaranteed: spec.guaranteed.clone(),
+        deserved: spec.deserved.clone(),
+        capability: spec.capability.clone(),
+        used: status.used,
+        borrowed: status.borrowed,
+        pending: status.pending,
+        running_pods: status.running_pods,
+        pending_pods: status.pending_pods,
+    }
+}
+
+fn list(call: &Call) -> Result<Answer, ApiError> {
+    let roles = &call.person()?.accounts;
+    let mut found = call.portal.live.accounts.list(None);
+    found.retain(|one| call.may(Verb::See, &Object::account(&one.name_any())));
+    let page = page(found, &call.query::<PageQuery>()?, |one| one.name_any())?;
+    Answer::json(&page.map(|one| view(&one, roles.get(&one.name_any()).copied())))
+}
+
+fn get(call: &Call) -> Result<Answer, ApiError> {
+    let (account, name) = (call.account()?, call.account()?.name_any());
+    let role = call.person()?.accounts.get(&name).copied();
+    let inside = call.may(Verb::Read, &Object::account(&name));
+    Answer::json(&AccountDetail {
+        view: view(account, role),
+        members: inside.then(|| account.spec.members.clone()),
+        usage: inside.then(|| account.status.clone().unwrap_or_default().members),
+    })
+}

@@ -1,0 +1,180 @@
+//! The one shape of every answer that is not what was asked for.
+
+use std::error::Error as StdError;
+
+use axum::{
+    Json,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderValue, StatusCode, header};
+use maar_controller::error::chain;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Why a request was not done. Programs decide by it, so names stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Code {
+    /// Nobody is signed in, or no longer.
+    SignedOut,
+    /// Name or password is wrong.
+    WrongPassword,
+    /// The password must be changed before anything else.
+    PasswordChangeRequired,
+    /// The request came from another site.
+    CrossSite,
+    /// The API key is not made for this.
+    ScopeMissing,
+    /// Not allowed.
+    Forbidden,
+    /// It does not exist, or the asker may not know of it.
+    NotFound,
+    /// The path exists, with other methods.
+    MethodNotAllowed,
+    /// What was sent makes no sense; `field` says where.
+    Invalid,
+    /// Something of that name exists, or it was changed meanwhile.
+    Conflict,
+    /// A quota would be exceeded.
+    QuotaExceeded,
+    /// The body is too large.
+    TooLarge,
+    /// Too many requests; see the header `Retry-After`.
+    TooMany,
+    /// Something that is needed does not answer.
+    Unavailable,
+    /// A fault of the portal.
+    Internal,
+}
+
+impl Code {
+    const fn status(self) -> StatusCode {
+        match self {
+            Self::SignedOut | Self::WrongPassword => StatusCode::UNAUTHORIZED,
+            Self::PasswordChangeRequired
+            | Self::CrossSite
+            | Self::ScopeMissing
+            | Self::Forbidden
+            | Self::QuotaExceeded => StatusCode::FORBIDDEN,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Conflict => StatusCode::CONFLICT,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooMany => StatusCode::TOO_MANY_REQUESTS,
+            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+/// What is sent.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ErrorBody {
+    /// Why, for programs.
+    pub(crate) code: Code,
+    /// Why, for people.
+    pub(crate) message: String,
+    /// The field of the request that is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) field: Option<String>,
+    /// Finds the request in the logs and the audit log.
+    pub(crate) request_id: String,
+}
+
+impl From<maar_records::Error> for ApiError {
+    fn from(error: maar_records::Error) -> Self {
+        use maar_records::Error;
+        match error {
+            Error::NotFound { what } => Self::not_found(&format!("this {what}")),
+            Error::Conflict { field } => {
+                Self { message: format!("{field} is taken"), ..Self::invalid(field, "") }.with(Code::Conflict)
+            }
+            Error::Invalid { field, why } => Self::invalid(field, why),
+            Error::LastAdministrator => Self::new(Code::Conflict, "nobody could administer any more"),
+            other => Self::unavailable("the database", other),
+        }
+    }
+}
+
+/// A request that was not done.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct ApiError {
+    pub(crate) code: Code,
+    pub(crate) message: String,
+    pub(crate) field: Option<String>,
+    retry_after: Option<u64>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl ApiError {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), field: None, retry_after: None, source: None }
+    }
+
+    pub(crate) fn invalid(field: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { field: Some(field.into()), ..Self::new(Code::Invalid, why) }
+    }
+
+    fn with(self, code: Code) -> Self {
+        Self { code, ..self }
+    }
+
+    pub(crate) fn not_found(what: &str) -> Self {
+        Self::new(Code::NotFound, format!("{what} does not exist"))
+    }
+
+    pub(crate) fn too_many(seconds: u64) -> Self {
+        let message = format!("too many requests: try again in {seconds} s");
+        Self { retry_after: Some(seconds), ..Self::new(Code::TooMany, message) }
+    }
+
+    /// Something that is needed does not answer; the cause goes to the log only.
+    pub(crate) fn unavailable(what: &str, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self {
+            source: Some(source.into()),
+            ..Self::new(Code::Unavailable, format!("{what} does not answer: try again"))
+        }
+    }
+
+    /// A refusal of the cluster, in its words where they concern the request.
+    pub(crate) fn of_cluster(what: &str, error: kube::Error) -> Self {
+        let kube::Error::Api(status) = &error else { return Self::unavailable("the cluster", error) };
+        let cause = status.details.iter().flat_map(|details| &details.causes).next();
+        let field = cause.map(|cause| cause.field.clone()).filter(|field| !field.is_empty());
+        let message = status.message.clone();
+        match status.code {
+            404 => Self::not_found(what),
+            409 if status.reason == "AlreadyExists" => Self {
+                field: Some("name".to_owned()),
+                ..Self::new(Code::Conflict, format!("{what} exists already"))
+            },
+            409 => Self::new(Code::Conflict, format!("{what} was changed meanwhile: try again")),
+            403 if message.contains("exceeded quota") => Self::new(Code::QuotaExceeded, message),
+            400 | 413 | 422 => Self { field, ..Self::new(Code::Invalid, message) },
+            // What the portal itself may not do is no word about the asker.
+            _ => Self::unavailable("the cluster", error),
+        }
+    }
+
+    /// The answer; the cause is logged here, once.
+    pub(crate) fn into_response(self, request_id: &str) -> Response {
+        if let Some(source) = &self.source {
+            tracing::warn!(request.id = request_id, error = chain(source.as_ref()), "a request failed");
+        }
+        let status = self.code.status();
+        let body = ErrorBody {
+            code: self.code,
+            message: self.message,
+            field: self.field,
+            request_id: request_id.to_owned(),
+        };
+        let mut response = (status, Json(body)).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}

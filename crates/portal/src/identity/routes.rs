@@ -1,0 +1,107 @@
+//! Routes of signing in, of oneself and of users.
+
+use super::{
+    handlers::{self, Me, PasswordChange, SessionView},
+    keys::{self, KeyView, MadeKey, NewKeyRequest},
+    login::{self, Login},
+    users::{self, MadePassword, NewUserRequest, UserChangeRequest, UserQuery, UserView},
+};
+use crate::{
+    access::{Kind, Verb},
+    page::{Page, PageQuery},
+    route::{
+        Method::{Delete, Get, Post, Put},
+        Route, Target,
+    },
+};
+
+pub(crate) fn routes() -> Vec<Route> {
+    let own = Target::Asker(Kind::Own);
+    let sessions = Target::Asker(Kind::Session);
+    let keys = Target::Asker(Kind::Key);
+    vec![
+        Route::new(Post, "/login", "login", (Verb::Change, Target::Public), login::login)
+            .says("Sign in with name and password; answers with a cookie")
+            .takes::<Login>()
+            .answers::<Me>()
+            .audits_itself(),
+        Route::new(Post, "/logout", "logout", (Verb::Change, own), login::logout).says("End this session"),
+        Route::new(Get, "/me", "getMe", (Verb::See, own), handlers::me)
+            .says("Who is signed in, and what he may")
+            .answers::<Me>(),
+        Route::new(Put, "/me/password", "changePassword", (Verb::Change, own), handlers::change_password)
+            .says("Change the own password; all other sessions end")
+            .takes::<PasswordChange>(),
+        Route::new(Get, "/me/sessions", "listSessions", (Verb::See, sessions), handlers::sessions)
+            .says("The own sessions")
+            .query::<PageQuery>()
+            .answers::<Page<SessionView>>(),
+        Route::new(
+            Delete,
+            "/sessions/{id}",
+            "revokeSession",
+            (Verb::Delete, Target::Session),
+            handlers::revoke_session,
+        )
+        .says("End a session"),
+        Route::new(Get, "/me/keys", "listKeys", (Verb::See, keys), keys::list)
+            .says("The own API keys, without their secrets")
+            .query::<PageQuery>()
+            .answers::<Page<KeyView>>(),
+        Route::new(Post, "/me/keys", "createKey", (Verb::Start, keys), keys::create)
+            .says("Make an API key; its secret is shown this once")
+            .takes::<NewKeyRequest>()
+            .answers::<MadeKey>(),
+        Route::new(Delete, "/keys/{id}", "revokeKey", (Verb::Delete, Target::Key), keys::revoke)
+            .says("End an API key"),
+    ]
+    .into_iter()
+    .chain(of_users())
+    .collect()
+}
+
+fn of_users() -> Vec<Route> {
+    let users = Target::Cluster(Kind::User);
+    vec![
+        Route::new(Get, "/users", "listUsers", (Verb::See, users), users::list)
+            .says("All users")
+            .query::<UserQuery>()
+            .query::<PageQuery>()
+            .answers::<Page<UserView>>(),
+        Route::new(Post, "/users", "createUser", (Verb::Start, users), users::create)
+            .says("Make a user; his first password is shown this once")
+            .takes::<NewUserRequest>()
+            .answers::<MadePassword>(),
+        Route::new(Put, "/users/{id}", "changeUser", (Verb::Change, Target::User), users::change)
+            .says("Disable or enable a user, make him an administrator, or let his account end")
+            .takes::<UserChangeRequest>()
+            .answers::<UserView>(),
+        Route::new(
+            Post,
+            "/users/{id}/password",
+            "resetPassword",
+            (Verb::Change, Target::User),
+            users::reset_password,
+        )
+        .says("Give a user a new password, which he has to change; all his sessions end")
+        .answers::<MadePassword>(),
+        Route::new(
+            Get,
+            "/users/{id}/sessions",
+            "listSessionsOfUser",
+            (Verb::See, Target::User),
+            users::sessions,
+        )
+        .says("Sessions of a user")
+        .query::<PageQuery>()
+        .answers::<Page<SessionView>>(),
+        Route::new(
+            Delete,
+            "/users/{id}/sessions",
+            "revokeSessionsOfUser",
+            (Verb::Delete, Target::User),
+            users::revoke_sessions,
+        )
+        .says("End all sessions of a user"),
+    ]
+}

@@ -1,0 +1,133 @@
+//! A job that somebody submits, and the AIJob it becomes. Pure.
+
+use std::collections::BTreeMap;
+
+use kube::api::ObjectMeta;
+use maar_api::{
+    names,
+    v1alpha1::{AIJob, AIJobSpec},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    access::Person,
+    rules::{Wrong, check_mounts, check_name, check_template},
+};
+
+/// A manifest of an AIJob, as for kubectl; namespace and user are the asker's.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct NewJob {
+    /// `maar.io/v1alpha1`, if it is said.
+    #[serde(default)]
+    api_version: Option<String>,
+    /// `AIJob`, if it is said.
+    #[serde(default)]
+    kind: Option<String>,
+    metadata: NewMetadata,
+    spec: AIJobSpec,
+}
+
+/// What people say of an object.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct NewMetadata {
+    /// Its name: a letter, then letters, digits and dashes, at most 40.
+    name: String,
+    /// The own namespace, if it is said.
+    #[serde(default)]
+    namespace: Option<String>,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+}
+
+/// The AIJob that `person` submits: in his namespace and his name.
+pub(crate) fn plan(asked: NewJob, person: &Person) -> Result<AIJob, Wrong> {
+    let NewJob { api_version, kind, metadata, mut spec } = asked;
+    if api_version.is_some_and(|version| version != names::API_VERSION) {
+        return Err(Wrong::new("apiVersion", format!("is {}", names::API_VERSION)));
+    }
+    if kind.is_some_and(|kind| kind != "AIJob") {
+        return Err(Wrong::new("kind", "is AIJob"));
+    }
+    if metadata.namespace.as_ref().is_some_and(|namespace| *namespace != person.namespace) {
+        return Err(Wrong::new("metadata.namespace", format!("is your own, {}", person.namespace)));
+    }
+    if spec.user.as_ref().is_some_and(|user| *user != person.name) {
+        return Err(Wrong::new("spec.user", format!("is you, {}", person.name)));
+    }
+    check_name("metadata.name", &metadata.name, 40)?;
+    let words = [("metadata.labels", &metadata.labels), ("metadata.annotations", &metadata.annotations)];
+    for (field, words) in words {
+        if let Some(name) = words.keys().find(|name| name.starts_with("maar.io/")) {
+            return Err(Wrong::new(field, format!("{name} is for Maar to set")));
+        }
+    }
+    check_mounts("spec.mounts", &spec.mounts)?;
+    for (index, task) in spec.tasks.iter().enumerate() {
+        check_template(&format!("spec.tasks[{index}].template"), &task.template)?;
+    }
+    spec.user = Some(person.name.clone());
+    let mut labels = metadata.labels;
+    labels.insert(names::LABEL_MANAGED_BY.to_owned(), names::MANAGED_BY.to_owned());
+    let metadata = ObjectMeta {
+        name: Some(metadata.name),
+        namespace: Some(person.namespace.clone()),
+        labels: Some(labels),
+        annotations: (!metadata.annotations.is_empty()).then_some(metadata.annotations),
+        ..ObjectMeta::default()
+    };
+    Ok(AIJob { metadata, spec, status: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::testing::person;
+
+    fn job(metadata: &Value, spec: &Value) -> NewJob {
+        let mut body = json!({
+            "metadata": { "name": "train" },
+            "spec": { "tasks": [{ "name": "main", "template": { "spec": { "containers": [{ "name": "main", "image": "busybox" }] } } }] },
+        });
+        body["metadata"].as_object_mut().unwrap().extend(metadata.as_object().unwrap().clone());
+        body["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        serde_json::from_value(body).unwrap()
+    }
+
+    #[test]
+    fn a_job_is_its_submitters_whatever_it_says() {
+        let made = plan(job(&json!({}), &json!({ "account": "lab" })), &person("ada")).unwrap();
+        assert_eq!(made.metadata.namespace, Some(person("ada").namespace));
+        assert_eq!((made.spec.user.as_deref(), made.spec.account()), (Some("ada"), "lab"));
+    }
+
+    #[test]
+    fn what_is_not_the_submitters_is_named() {
+        let field =
+            |metadata: Value, spec: Value| plan(job(&metadata, &spec), &person("ada")).unwrap_err().field;
+        assert_eq!(field(json!({ "namespace": "kube-system" }), json!({})), "metadata.namespace");
+        assert_eq!(field(json!({}), json!({ "user": "bob" })), "spec.user");
+        assert_eq!(field(json!({ "name": "a.b" }), json!({})), "metadata.name");
+        assert_eq!(
+            field(json!({ "annotations": { "maar.io/keep": "true" } }), json!({})),
+            "metadata.annotations"
+        );
+        assert_eq!(
+            field(json!({}), json!({ "mounts": [{ "path": "/a", "claim": "c", "subPath": "a/../.." }] })),
+            "spec.mounts[0].subPath"
+        );
+        let privileged = json!({ "tasks": [{ "name": "main", "template": { "spec": { "containers": [
+            { "name": "main", "image": "busybox", "securityContext": { "privileged": true } },
+        ] } } }] });
+        assert_eq!(
+            field(json!({}), privileged),
+            "spec.tasks[0].template.spec.containers[0].securityContext.privileged"
+        );
+    }
+}

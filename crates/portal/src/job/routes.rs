@@ -1,0 +1,76 @@
+//! Routes of jobs.
+
+use super::{
+    Why, actions,
+    handlers::{self, JobList, JobQuery, PodQuery},
+    new::NewJob,
+    view::{JobDetail, JobView},
+};
+use crate::{
+    access::{Kind, Verb},
+    page::PageQuery,
+    pod::{EventView, LogQuery},
+    route::{
+        Method::{Delete, Get, Post},
+        Route, Target,
+    },
+};
+
+pub(crate) fn routes() -> Vec<Route> {
+    let (list, one) = (Target::Asker(Kind::Job), Target::Job);
+    let new = Target::New(Kind::Job, "/spec/account");
+    vec![
+        Route::at_once(Get, "/jobs", "listJobs", (Verb::See, list), handlers::list)
+            .says("Jobs that the asker may see, newest first, and how many are in each phase")
+            .query::<JobQuery>()
+            .query::<PageQuery>()
+            .answers::<JobList>(),
+        Route::new(Post, "/jobs", "submitJob", (Verb::Start, new), handlers::submit)
+            .says("Submit a manifest of an AIJob, as JSON or YAML, to the own namespace")
+            .takes::<NewJob>()
+            .answers::<JobView>(),
+        Route::at_once(Get, "/jobs/{namespace}/{name}", "getJob", (Verb::See, one), handlers::get)
+            .says("One job with its Pods; what is in it only for those who may read it")
+            .answers::<JobDetail>(),
+        Route::new(Delete, "/jobs/{namespace}/{name}", "deleteJob", (Verb::Delete, one), actions::delete)
+            .says("Delete a job with its Pods"),
+        Route::new(
+            Post,
+            "/jobs/{namespace}/{name}/cancel",
+            "cancelJob",
+            (Verb::Change, one),
+            actions::cancel,
+        )
+        .says("Stop a job for good; the record stays"),
+        Route::new(
+            Post,
+            "/jobs/{namespace}/{name}/suspend",
+            "suspendJob",
+            (Verb::Change, one),
+            actions::suspend,
+        )
+        .says("Take its Pods away until it is resumed"),
+        Route::new(Post, "/jobs/{namespace}/{name}/resume", "resumeJob", (Verb::Start, one), actions::resume)
+            .says("Let it go on"),
+        Route::at_once(Get, "/jobs/{namespace}/{name}/why", "explainJob", (Verb::See, one), handlers::why)
+            .says("Why it waits, and when it may start")
+            .answers::<Why>(),
+        Route::new(Get, "/jobs/{namespace}/{name}/logs", "getJobLogs", (Verb::Read, one), handlers::logs)
+            .says("What a program of it says")
+            .query::<PodQuery>()
+            .query::<LogQuery>()
+            .answers_text("text/plain"),
+        Route::new(
+            Get,
+            "/jobs/{namespace}/{name}/events",
+            "getJobEvents",
+            (Verb::Read, one),
+            handlers::events,
+        )
+        .says("What happened to it and its first Pods")
+        .answers::<Vec<EventView>>(),
+        Route::at_once(Get, "/jobs/{namespace}/{name}/yaml", "exportJob", (Verb::Read, one), handlers::yaml)
+            .says("The job as a manifest")
+            .answers_text("application/yaml"),
+    ]
+}

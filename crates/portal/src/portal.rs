@@ -1,0 +1,133 @@
+//! The portal: what its handlers share, and what it can be told.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use jiff::SignedDuration;
+use kube::Client;
+use maar_controller::clock::SharedClock;
+use maar_records::Records;
+
+use crate::{
+    identity::{Entropy, PasswordCost, Passwords, Rate, Rates},
+    live::Live,
+    namespace::{Namespaces, UserLimits},
+    node::Overview,
+};
+
+/// What the portal can be told.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where browsers find it, such as `https://gpu.example`; cookies are only sent by https if it is that.
+    pub origins: Vec<String>,
+    /// The most that one user may have.
+    pub limits: UserLimits,
+    /// How long a session lasts at most.
+    pub session_life: SignedDuration,
+    /// How long a session lasts that nobody uses.
+    pub session_idle: SignedDuration,
+    /// How long a workspace can be protected from clean-up, counted from now.
+    pub longest_protection: SignedDuration,
+    /// How much work a password costs.
+    pub password_cost: PasswordCost,
+    /// Hide from users who is on a card, unless they may see the work.
+    pub hide_names: bool,
+    /// Requests per second of one user, on average.
+    pub requests_per_second: u32,
+}
+
+impl Settings {
+    /// The usual settings, for a portal at these addresses.
+    pub fn at(origins: Vec<String>) -> Self {
+        Self {
+            origins,
+            limits: UserLimits::default(),
+            session_life: SignedDuration::from_hours(7 * 24),
+            session_idle: SignedDuration::from_hours(24),
+            longest_protection: SignedDuration::from_hours(14 * 24),
+            password_cost: PasswordCost::default(),
+            hide_names: false,
+            requests_per_second: 50,
+        }
+    }
+
+    /// Whether cookies are only for https.
+    pub(crate) fn secure(&self) -> bool {
+        self.origins.first().is_some_and(|origin| origin.starts_with("https://"))
+    }
+}
+
+/// Why the portal cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum PortalError {
+    /// The records do not answer.
+    #[error("use the records of the portal")]
+    Records(#[source] maar_records::Error),
+    /// The first administrator cannot be made.
+    #[error("make the first administrator: {0}")]
+    FirstAdmin(String),
+    /// Passwords cannot be worked with.
+    #[error("prepare for passwords: {0}")]
+    Passwords(String),
+}
+
+/// What handlers share.
+pub struct Portal {
+    pub(crate) settings: Settings,
+    pub(crate) client: Client,
+    pub(crate) records: Records,
+    pub(crate) clock: SharedClock,
+    pub(crate) entropy: Entropy,
+    pub(crate) live: Live,
+    pub(crate) overview: Overview,
+    pub(crate) namespaces: Namespaces,
+    pub(crate) passwords: Passwords,
+    pub(crate) rates: Rates,
+    pub(crate) logins: Rates,
+    pub(crate) login_addresses: Rates,
+}
+
+impl fmt::Debug for Portal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Portal").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl Portal {
+    /// A portal for the cluster of `client`; it shows nothing until its role runs.
+    pub fn new(
+        settings: Settings,
+        client: Client,
+        records: Records,
+        clock: SharedClock,
+        entropy: Entropy,
+    ) -> Result<Arc<Self>, PortalError> {
+        let passwords = Passwords::new(settings.password_cost, entropy.clone())
+            .map_err(|error| PortalError::Passwords(error.to_string()))?;
+        let each = Duration::from_secs(1) / settings.requests_per_second.max(1);
+        Ok(Arc::new(Self {
+            namespaces: Namespaces::new(client.clone(), settings.limits.clone()),
+            rates: Rates::new(Rate { burst: settings.requests_per_second.saturating_mul(4), each }),
+            logins: Rates::new(Rate { burst: 10, each: Duration::from_secs(30) }),
+            // Lenient: behind an ingress everybody has its address.
+            login_addresses: Rates::new(Rate { burst: 1000, each: Duration::from_millis(100) }),
+            live: Live::default(),
+            overview: Overview::default(),
+            settings,
+            client,
+            records,
+            clock,
+            entropy,
+            passwords,
+        }))
+    }
+
+    /// Waits until the role has seen the whole cluster once.
+    pub async fn ready(&self) {
+        self.live.ready().await;
+    }
+
+    pub(crate) fn request_id(&self) -> String {
+        let bytes: [u8; 8] = self.entropy.bytes().unwrap_or_default();
+        crate::identity::hex(&bytes)
+    }
+}

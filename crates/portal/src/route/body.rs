@@ -1,0 +1,37 @@
+//! Bodies of requests.
+
+use axum::body::Body;
+use http::{HeaderMap, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde_json::Value;
+
+use crate::error::{ApiError, Code};
+
+/// The most a body may hold.
+const MOST: usize = 1 << 20;
+
+/// A body of JSON, or of YAML if it says so; nothing if it is empty.
+pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Value, ApiError> {
+    let bytes = match Limited::new(body, MOST).collect().await {
+        Ok(collected) => collected.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => {
+            return Err(ApiError::new(Code::TooLarge, format!("a body has at most {MOST} bytes")));
+        }
+        Err(error) => return Err(ApiError::unavailable("the connection", error)),
+    };
+    if bytes.is_empty() {
+        return Ok(Value::Null);
+    }
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match kind.split(';').next().unwrap_or_default().trim() {
+        "application/json" => serde_json::from_slice(&bytes)
+            .map_err(|error| ApiError::invalid("body", format!("is no JSON: {error}"))),
+        "application/yaml" | "text/yaml" => {
+            let text = std::str::from_utf8(&bytes).map_err(|_| ApiError::invalid("body", "is no UTF-8"))?;
+            serde_saphyr::from_str(text)
+                .map_err(|error| ApiError::invalid("body", format!("is no YAML: {error}")))
+        }
+        // A form of another site can send text/plain and two more, and none of them is taken here.
+        _ => Err(ApiError::invalid("body", "Content-Type is application/json or application/yaml")),
+    }
+}

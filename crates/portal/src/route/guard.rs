@@ -1,0 +1,177 @@
+//! The only way to a handler: who asks, from where, about what, and whether that is allowed.
+
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
+
+use axum::{
+    RequestExt as _, Router,
+    extract::{ConnectInfo, Path, Request},
+    response::Response,
+    routing::{MethodFilter, MethodRouter, on},
+};
+use http::{HeaderValue, header};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{Answer, Call, Method, Route, audit, body};
+use crate::{
+    access::{Denied, decide},
+    error::{ApiError, Code},
+    identity::{Caller, authenticate, cross_site},
+    portal::Portal,
+};
+
+/// The router of everything in `table`, and of nothing else.
+pub(crate) fn router(portal: &Arc<Portal>, table: Vec<Route>) -> Router {
+    let mut methods: BTreeMap<String, MethodRouter> = BTreeMap::new();
+    for route in table {
+        let filter = match route.method {
+            Method::Get => MethodFilter::GET,
+            Method::Post => MethodFilter::POST,
+            Method::Put => MethodFilter::PUT,
+            Method::Delete => MethodFilter::DELETE,
+        };
+        let path = route.full_path();
+        let (portal, route) = (Arc::clone(portal), Arc::new(route));
+        let handler = move |request: Request| serve(Arc::clone(&portal), Arc::clone(&route), request);
+        let others = methods.remove(&path).unwrap_or_default();
+        methods.insert(path, others.merge(on(filter, handler)));
+    }
+    let mut router = Router::new();
+    for (path, of_path) in methods {
+        let refuse = Arc::clone(portal);
+        let of_path = of_path.fallback(move || refused(Arc::clone(&refuse), Code::MethodNotAllowed));
+        router = router.route(&path, of_path);
+    }
+    let refuse = Arc::clone(portal);
+    router.fallback(move || refused(Arc::clone(&refuse), Code::NotFound))
+}
+
+async fn refused(portal: Arc<Portal>, code: Code) -> Response {
+    let message = if code == Code::NotFound { "there is nothing here" } else { "not with this method" };
+    let id = portal.request_id();
+    finish(ApiError::new(code, message).into_response(&id), &id)
+}
+
+async fn serve(portal: Arc<Portal>, route: Arc<Route>, request: Request) -> Response {
+    let (id, begin) = (portal.request_id(), Instant::now());
+    let mut user = None;
+    let response = match handle(&portal, &route, request, &id, &mut user).await {
+        Ok(answer) => answer.into_response(),
+        Err(error) => error.into_response(&id),
+    };
+    // Neither the path nor the query: they hold names of people, and once in a while secrets.
+    tracing::info!(
+        request.id = id,
+        route = route.name,
+        status = response.status().as_u16(),
+        user = user.as_deref().unwrap_or("-"),
+        duration_ms = begin.elapsed().as_millis(),
+        "answered"
+    );
+    finish(response, &id)
+}
+
+/// Headers of every answer.
+fn finish(mut response: Response, id: &str) -> Response {
+    let headers = response.headers_mut();
+    let fixed = [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    ];
+    for (name, value) in fixed {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    if let Ok(value) = HeaderValue::from_str(id) {
+        headers.insert("x-request-id", value);
+    }
+    response
+}
+
+async fn handle(
+    portal: &Arc<Portal>,
+    route: &Route,
+    mut request: Request,
+    id: &str,
+    user: &mut Option<String>,
+) -> Result<Answer, ApiError> {
+    let path = request.extract_parts::<Path<BTreeMap<String, String>>>().await;
+    let path = path.map(|Path(path)| path).unwrap_or_default();
+    let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
+    let (parts, sent) = request.into_parts();
+    let caller = authenticate(portal, &parts.headers, address).await?;
+    *user = caller.subject.person().map(|person| person.name.clone());
+    if route.method.writes() && !caller.by_key() {
+        cross_site(&parts.headers, &portal.settings.origins)?;
+    }
+    // Nobody's body is read before it is known that somebody may send one.
+    if caller.subject.person().is_none() {
+        allow(&caller, route, &route.target.object(&caller.subject, &Value::Null))?;
+    }
+    limit(portal, &caller, address)?;
+    let body = if route.method.writes() { body::read(&parts.headers, sent).await? } else { Value::Null };
+    let agent =
+        parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let found = route.target.find(portal, &caller.subject, &path, &body).await;
+    let mut call = Call {
+        portal: Arc::clone(portal),
+        caller,
+        request_id: id.to_owned(),
+        address,
+        agent,
+        uri: parts.uri,
+        path,
+        body,
+        found: super::Found::Nothing,
+    };
+    let (found, object) = found?;
+    call.found = found;
+    let account = object.account.clone();
+    let result = match allow(&call.caller, route, &object) {
+        Ok(()) => (route.handler)(call.clone()).await,
+        Err(denied) => Err(denied),
+    };
+    if route.method.writes() && !route.audits_itself {
+        // A write that cannot be written down is told as failed, so that nobody relies on it.
+        let entry = audit::entry(route, &call, account, &result);
+        portal.records.append_audit(&entry).await?;
+    }
+    result
+}
+
+fn limit(portal: &Portal, caller: &Caller, address: Option<IpAddr>) -> Result<(), ApiError> {
+    let who = match (caller.subject.person(), address) {
+        (Some(person), _) => person.id.clone(),
+        (None, Some(address)) => address.to_string(),
+        (None, None) => String::new(),
+    };
+    portal.rates.take(&who, Instant::now()).map_err(ApiError::too_many)
+}
+
+fn allow(caller: &Caller, route: &Route, object: &crate::access::Object) -> Result<(), ApiError> {
+    decide(&caller.subject, route.verb, object).map_err(|denied| match denied {
+        Denied::SignedOut => ApiError::new(Code::SignedOut, "sign in first"),
+        Denied::PasswordChange => ApiError::new(
+            Code::PasswordChangeRequired,
+            "change your password first: it was set by somebody else",
+        ),
+        Denied::Scope => ApiError::new(Code::ScopeMissing, "this API key is not made for that"),
+        // Things that must not be known of, and work that cannot be made for an account one has no part in.
+        Denied::Hidden
+            if matches!(
+                route.target,
+                super::Target::New(..) | super::Target::Asker(_) | super::Target::Cluster(_)
+            ) =>
+        {
+            ApiError::new(Code::Forbidden, "you may not do this")
+        }
+        Denied::Hidden => ApiError::not_found(&format!("this {}", route.target.word())),
+        Denied::Forbidden => ApiError::new(Code::Forbidden, "you may not do this"),
+    })
+}

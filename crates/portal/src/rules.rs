@@ -1,0 +1,10 @@
+//! What people may put into Pods: names, images, paths, and templates of whole Pods. Pure.
+//!
+//! Everything that would lead out of a container is refused here with the field that asks for it, before the cluster
+//! refuses it without saying to whom.
+
+mod template;
+mod text;
+
+pub(crate) use template::check_template;
+pub(crate) use text::{Wrong, check_env, check_image, check_mounts, check_name, check_path};

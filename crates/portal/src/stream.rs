@@ -1,0 +1,132 @@
+//! Changes as they happen, for those who may see them (server-sent events).
+//!
+//! A stream outlives the moment it was allowed: it is looked at again every so often, and ends when its session or key
+//! does. A listener who is too slow is told to read everything again instead of being sent everything late.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures::{Stream, stream::unfold};
+use serde_json::{Value, json};
+use tokio::{
+    sync::broadcast::{Receiver, error::RecvError},
+    time::{Interval, MissedTickBehavior, interval, sleep},
+};
+
+use crate::{
+    access::{Kind, Object, Verb, may},
+    error::ApiError,
+    identity::{Caller, still_valid},
+    job,
+    live::{Change, Topic},
+    portal::Portal,
+    route::{Answer, Call, Method::Get, Route, Target},
+    workspace,
+};
+
+/// How often it is looked whether the listener is still allowed to listen; also keeps connections open.
+const LOOK: Duration = Duration::from_secs(15);
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::at_once(Get, "/changes", "streamChanges", (Verb::See, Target::Cluster(Kind::Node)), changes)
+            .says("Changes of workspaces, jobs and nodes as they happen, as server-sent events")
+            .answers_text("text/event-stream"),
+    ]
+}
+
+fn changes(call: &Call) -> Result<Answer, ApiError> {
+    let receiver = call.portal.live.changes.listen();
+    let mut look = interval(LOOK);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    look.reset();
+    let listener = Listener { portal: Arc::clone(&call.portal), caller: call.caller.clone(), receiver, look };
+    Ok(Answer::stream("text/event-stream", Body::from_stream(listener.stream())))
+}
+
+struct Listener {
+    portal: Arc<Portal>,
+    caller: Caller,
+    receiver: Receiver<Change>,
+    look: Interval,
+}
+
+impl Listener {
+    fn stream(self) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send {
+        let first = event("ready", &json!({}));
+        unfold((Some(first), self), |(first, mut listener)| async move {
+            let bytes = match first {
+                Some(first) => first,
+                None => listener.next().await?,
+            };
+            Some((Ok(bytes), (None, listener)))
+        })
+    }
+
+    /// The next thing to say; nothing when the listener has to leave.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            tokio::select! {
+                change = self.receiver.recv() => match change {
+                    Ok(change) => {
+                        if let Some(bytes) = told(&self.caller, &change) {
+                            return Some(bytes);
+                        }
+                    }
+                    Err(RecvError::Lagged(_)) => return Some(event("reload", &json!({}))),
+                    Err(RecvError::Closed) => return None,
+                },
+                _ = self.look.tick() => {
+                    // A database that does not answer is no reason to believe that everything is as it was.
+                    self.caller = still_valid(&self.portal, &self.caller).await.ok().flatten()?;
+                    return Some(Bytes::from_static(b": still here\n\n"));
+                }
+            }
+        }
+    }
+}
+
+/// What a caller is told of a change; nothing if he may not see it.
+fn told(caller: &Caller, change: &Change) -> Option<Bytes> {
+    let gone = change.gone;
+    let (name, object, key, view) = match &change.topic {
+        Topic::Workspace(one) => {
+            let view = (!gone).then(|| serde_json::to_value(workspace::view(one)).unwrap_or_default());
+            ("workspace", workspace::object_of(one), key_of(&one.metadata), view)
+        }
+        Topic::Job(one) => {
+            let view = (!gone).then(|| serde_json::to_value(job::view(one)).unwrap_or_default());
+            ("job", job::object_of(one), key_of(&one.metadata), view)
+        }
+        Topic::Node(node) => ("node", Object::of_cluster(Kind::Node), json!({ "name": node }), None),
+    };
+    if !may(&caller.subject, Verb::See, &object) {
+        return None;
+    }
+    let mut data = key;
+    data["gone"] = gone.into();
+    if let Some(view) = view {
+        data["item"] = view;
+    }
+    Some(event(name, &data))
+}
+
+fn key_of(metadata: &kube::api::ObjectMeta) -> Value {
+    json!({ "namespace": metadata.namespace, "name": metadata.name })
+}
+
+fn event(name: &str, data: &Value) -> Bytes {
+    Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
+}
+
+/// Ends when the caller may no longer do `verb` with `object`.
+pub(crate) async fn until_denied(portal: Arc<Portal>, mut caller: Caller, verb: Verb, object: Object) {
+    loop {
+        sleep(LOOK).await;
+        match still_valid(&portal, &caller).await {
+            Ok(Some(now)) if may(&now.subject, verb, &object) => caller = now,
+            _ => return,
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Workspaces: what a request becomes, and what is shown of them.
+
+mod actions;
+mod handlers;
+mod new;
+mod routes;
+mod view;
+
+pub(crate) use handlers::place;
+pub(crate) use routes::routes;
+pub(crate) use view::{object_of, view};

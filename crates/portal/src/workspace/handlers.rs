@@ -1,0 +1,124 @@
+//! Making and showing workspaces.
+
+use std::{cmp::Reverse, sync::Arc};
+
+use axum::body::Body;
+use kube::{Api, ResourceExt as _, api::PostParams};
+use maar_api::v1alpha1::{Workspace, WorkspacePhase};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    new::{NewWorkspace, plan},
+    view::{detail, object_of, view},
+};
+use crate::{
+    access::Verb,
+    error::ApiError,
+    job::{Why, matches_search},
+    page::{PageQuery, page},
+    pod,
+    route::{Answer, Call},
+};
+
+/// Which workspaces.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(crate) struct WorkspaceQuery {
+    /// A part of the name, the image or the user.
+    search: Option<String>,
+    /// Only those that this account pays for.
+    account: Option<String>,
+    /// Only those in this phase.
+    phase: Option<WorkspacePhase>,
+    /// Only the own ones.
+    #[serde(default)]
+    mine: bool,
+}
+
+impl WorkspaceQuery {
+    fn wants(&self, workspace: &Workspace) -> bool {
+        let spec = &workspace.spec;
+        let phase = workspace.status.as_ref().map(|status| status.phase).unwrap_or_default();
+        let words = [&workspace.name_any(), &spec.image, spec.user.as_deref().unwrap_or_default()];
+        self.account.as_deref().is_none_or(|account| account == spec.account())
+            && self.phase.is_none_or(|wanted| wanted == phase)
+            && self.search.as_deref().is_none_or(|search| matches_search(search, &words))
+    }
+}
+
+/// Newest first.
+pub(crate) fn place(object: &impl kube::Resource<DynamicType = ()>) -> (Reverse<i64>, String, String) {
+    let created = object.creation_timestamp().map_or(0, |time| time.0.as_second());
+    (Reverse(created), object.namespace().unwrap_or_default(), object.name_any())
+}
+
+/// `GET /workspaces`.
+pub(super) fn list(call: &Call) -> Result<Answer, ApiError> {
+    let query: WorkspaceQuery = call.query()?;
+    let person = call.person()?;
+    let only = (query.mine || !person.sees_others()).then_some(person.namespace.as_str());
+    let mut found = call.portal.live.workspaces.list(only);
+    found.retain(|one| query.wants(one) && call.may(Verb::See, &object_of(one)));
+    found.sort_by_cached_key(|one| place(&**one));
+    Answer::json(&page(found, &call.query::<PageQuery>()?, |one| place(&**one))?.map(|one| view(&one)))
+}
+
+/// `POST /workspaces`.
+pub(super) async fn create(call: Call) -> Result<Answer, ApiError> {
+    let asked: NewWorkspace = call.body()?;
+    let person = call.person()?;
+    let workspace = plan(&asked, person)?;
+    let (portal, namespace) = (&call.portal, &person.namespace);
+    portal.namespaces.ensure(person).await.map_err(|error| ApiError::unavailable("the cluster", error))?;
+    let api: Api<Workspace> = Api::namespaced(portal.client.clone(), namespace);
+    let made = api.create(&PostParams::default(), &workspace).await.map_err(|error| {
+        portal.namespaces.forget(namespace);
+        ApiError::of_cluster(&format!("workspace {}", asked.name), error)
+    })?;
+    portal.live.workspaces.seen(namespace, &asked.name).await;
+    let name = format!("{namespace}/{}", asked.name);
+    // Values of the environment are often secrets; the audit log keeps none of them.
+    let after = json!({ "image": asked.image, "cards": asked.cards, "resources": workspace.spec.resources });
+    Ok(Answer::created(&view(&made))?.about(name).change(None, Some(after)))
+}
+
+/// `GET /workspaces/{namespace}/{name}`.
+pub(super) fn get(call: &Call) -> Result<Answer, ApiError> {
+    let found = call.workspace()?;
+    let readable = call.may(Verb::Read, &object_of(found));
+    Answer::json(&detail(found, readable))
+}
+
+/// The Pod of a workspace is called as it is.
+fn pod_of(workspace: &Workspace) -> String {
+    let status = workspace.status.as_ref();
+    status.and_then(|status| status.pod.clone()).unwrap_or_else(|| workspace.name_any())
+}
+
+/// `GET …/logs`.
+pub(super) async fn logs(call: Call) -> Result<Answer, ApiError> {
+    let found = Arc::clone(call.workspace()?);
+    let namespace = found.namespace().unwrap_or_default();
+    pod::logs(&call, &namespace, &pod_of(&found), object_of(&found)).await
+}
+
+/// `GET …/events`.
+pub(super) async fn events(call: Call) -> Result<Answer, ApiError> {
+    let found = call.workspace()?;
+    let names = [("Workspace", found.name_any()), ("Pod", pod_of(found))];
+    Answer::json(&pod::events(&call.portal.client, &found.namespace().unwrap_or_default(), &names).await?)
+}
+
+/// `GET …/why`.
+pub(super) fn why(call: &Call) -> Result<Answer, ApiError> {
+    let found = call.workspace()?;
+    let pod = call.portal.live.pods.get(&found.namespace().unwrap_or_default(), &pod_of(found));
+    Answer::json(&Why::of_workspace(found, pod.as_deref()))
+}
+
+/// `GET …/yaml`.
+pub(super) fn yaml(call: &Call) -> Result<Answer, ApiError> {
+    let text = pod::portable(&**call.workspace()?)?;
+    Ok(Answer::stream("application/yaml", Body::from(text)))
+}

@@ -1,0 +1,113 @@
+//! Routes of workspaces.
+
+use super::{
+    actions::{self, Protection},
+    handlers::{self, WorkspaceQuery},
+    new::NewWorkspace,
+    view::{WorkspaceDetail, WorkspaceView},
+};
+use crate::{
+    access::{Kind, Verb},
+    job::Why,
+    page::{Page, PageQuery},
+    pod::{EventView, LogQuery},
+    route::{
+        Method::{Delete, Get, Post, Put},
+        Route, Target,
+    },
+};
+
+pub(crate) fn routes() -> Vec<Route> {
+    let (list, one) = (Target::Asker(Kind::Workspace), Target::Workspace);
+    let new = Target::New(Kind::Workspace, "/account");
+    vec![
+        Route::at_once(Get, "/workspaces", "listWorkspaces", (Verb::See, list), handlers::list)
+            .says("Workspaces that the asker may see, newest first")
+            .query::<WorkspaceQuery>()
+            .query::<PageQuery>()
+            .answers::<Page<WorkspaceView>>(),
+        Route::new(Post, "/workspaces", "createWorkspace", (Verb::Start, new), handlers::create)
+            .says("Make a workspace in the own namespace")
+            .takes::<NewWorkspace>()
+            .answers::<WorkspaceView>(),
+        Route::at_once(
+            Get,
+            "/workspaces/{namespace}/{name}",
+            "getWorkspace",
+            (Verb::See, one),
+            handlers::get,
+        )
+        .says("One workspace; what is in it only for those who may read it")
+        .answers::<WorkspaceDetail>(),
+        Route::new(
+            Delete,
+            "/workspaces/{namespace}/{name}",
+            "deleteWorkspace",
+            (Verb::Delete, one),
+            actions::delete,
+        )
+        .says("Delete a workspace with its volumes"),
+        Route::new(
+            Post,
+            "/workspaces/{namespace}/{name}/suspend",
+            "suspendWorkspace",
+            (Verb::Change, one),
+            actions::suspend,
+        )
+        .says("Take its Pod away; volumes stay"),
+        Route::new(
+            Post,
+            "/workspaces/{namespace}/{name}/resume",
+            "resumeWorkspace",
+            (Verb::Start, one),
+            actions::resume,
+        )
+        .says("Let it go on"),
+        Route::new(
+            Put,
+            "/workspaces/{namespace}/{name}/protection",
+            "protectWorkspace",
+            (Verb::Change, one),
+            actions::protect,
+        )
+        .says("Keep clean-up policies away from it for some hours")
+        .takes::<Protection>(),
+        Route::new(
+            Get,
+            "/workspaces/{namespace}/{name}/logs",
+            "getWorkspaceLogs",
+            (Verb::Read, one),
+            handlers::logs,
+        )
+        .says("What its program says")
+        .query::<LogQuery>()
+        .answers_text("text/plain"),
+        Route::new(
+            Get,
+            "/workspaces/{namespace}/{name}/events",
+            "getWorkspaceEvents",
+            (Verb::Read, one),
+            handlers::events,
+        )
+        .says("What happened to it and its Pod")
+        .answers::<Vec<EventView>>(),
+        Route::at_once(
+            Get,
+            "/workspaces/{namespace}/{name}/why",
+            "explainWorkspace",
+            (Verb::See, one),
+            handlers::why,
+        )
+        .says("Why it waits")
+        .answers::<Why>(),
+        Route::at_once(
+            Get,
+            "/workspaces/{namespace}/{name}/yaml",
+            "exportWorkspace",
+            (Verb::Read, one),
+            handlers::yaml,
+        )
+        .says("The workspace as a manifest")
+        .answers_text("application/yaml"),
+    ]
+}

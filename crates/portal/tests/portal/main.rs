@@ -1,0 +1,9 @@
+//! The portal over HTTP, in process, beside an embedded cluster with jobs, scheduler and cards.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod browser;
+mod holes;
+mod identity;
+mod lives;
+mod matrix;
+mod world;

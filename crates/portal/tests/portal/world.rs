@@ -1,0 +1,170 @@
+//! A whole Maar in one process, without a socket between browser and portal.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Router;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{
+    Api, Client,
+    api::{ObjectMeta, PostParams},
+};
+use maar_api::v1alpha1::Account;
+use maar_controller::{Environment, RoleConfig, clock::SystemClock, process::Process};
+use maar_embedded::{Clock, Cluster, Config};
+use maar_jobs::JobsMetrics;
+use maar_nodes::{Options, Profile, simulate};
+use maar_portal::{Entropy, FirstAdmin, PasswordCost, Portal, Settings, first_admin, role, router};
+use maar_records::Records;
+use maar_scheduler::{
+    adapter::{self, Access},
+    metrics::SchedulerMetrics,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::browser::Browser;
+
+const PROFILE: &str = r#"
+name: test
+startDelay: 10ms
+pools:
+  - name: gpu
+    count: 2
+    cpu: "64"
+    memory: 256Gi
+    cards: { resource: nvidia.com/gpu, count: 8, vendor: nvidia, model: A, memory: 80Gi }
+"#;
+pub(crate) const ORIGIN: &str = "http://portal.test";
+pub(crate) const FIRST: &str = "the first password";
+pub(crate) const PASSWORD: &str = "correct horse battery";
+
+pub(crate) struct World {
+    pub(crate) client: Client,
+    pub(crate) records: Records,
+    pub(crate) router: Router,
+    admin: tokio::sync::OnceCell<Browser>,
+    _cluster: Cluster,
+    _stop: DropGuard,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let cluster = Cluster::start(Config::wall()).await.unwrap();
+        let client = cluster.client();
+        maar_jobs::install(&client).await.unwrap();
+        let stop = CancellationToken::new();
+        let clock = Clock::wall();
+        let options = Options::in_process("test", maar_nodes::Clock::new(move || clock.now()), 1);
+        let profile = Profile::parse(PROFILE).unwrap();
+        let nodes = simulate(client.clone(), profile, options, stop.clone()).await.unwrap();
+        cluster.set_kubelets(nodes.dialer());
+        let records = Records::open("sqlite::memory:").await.unwrap();
+        let mut settings = Settings::at(vec![ORIGIN.to_owned()]);
+        settings.password_cost = PasswordCost::CHEAP;
+        change(&mut settings);
+        let entropy = Entropy::system();
+        let made =
+            first_admin(&records, Some(FIRST.to_owned()), PasswordCost::CHEAP, &entropy, clock_now()).await;
+        assert!(matches!(made.unwrap(), FirstAdmin::Made { name: "admin", .. }));
+        let portal =
+            Portal::new(settings, client.clone(), records.clone(), Arc::new(SystemClock), entropy).unwrap();
+        run(&client, &portal, &stop).await;
+        tokio::time::timeout(Duration::from_secs(20), portal.ready()).await.unwrap();
+        let router = router(&portal);
+        Self {
+            client,
+            records,
+            router,
+            admin: tokio::sync::OnceCell::new(),
+            _cluster: cluster,
+            _stop: stop.drop_guard(),
+        }
+    }
+
+    /// A browser in which nobody is signed in.
+    pub(crate) fn browser(&self) -> Browser {
+        Browser::new(self.router.clone())
+    }
+
+    /// The first administrator, after his password was changed. One session for all: logins are counted.
+    pub(crate) async fn admin(&self) -> Browser {
+        let sign_in = async || {
+            let browser = self.browser();
+            assert_eq!(browser.login("admin", FIRST).await.0, 200);
+            browser.changes_password(FIRST, PASSWORD).await;
+            browser
+        };
+        self.admin.get_or_init(sign_in).await.stolen()
+    }
+
+    /// A new user, signed in.
+    pub(crate) async fn user(&self, name: &str) -> Browser {
+        let admin = self.admin().await;
+        let (status, made) = admin.post("/users", json!({ "name": name })).await;
+        assert_eq!(status, 201, "{made}");
+        let first = made["password"].as_str().unwrap();
+        let browser = self.browser();
+        assert_eq!(browser.login(name, first).await.0, 200);
+        browser.changes_password(first, PASSWORD).await;
+        browser
+    }
+
+    /// An account with members, as soon as the portal knows of it.
+    pub(crate) async fn account(&self, name: &str, members: &[(&str, &str)], sees: &Browser) {
+        let members: Vec<Value> =
+            members.iter().map(|(user, role)| json!({ "user": user, "role": role })).collect();
+        let account: Account =
+            serde_json::from_value(json!({ "metadata": { "name": name }, "spec": { "members": members } }))
+                .unwrap();
+        Api::all(self.client.clone()).create(&PostParams::default(), &account).await.unwrap();
+        eventually("the account", async || sees.get(&format!("/accounts/{name}")).await.0 == 200).await;
+    }
+
+    pub(crate) async fn namespace(&self, name: &str) {
+        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+        let namespace = Namespace { metadata, ..Namespace::default() };
+        Api::all(self.client.clone()).create(&PostParams::default(), &namespace).await.unwrap();
+    }
+}
+
+pub(crate) fn clock_now() -> jiff::Timestamp {
+    use maar_controller::clock::Clock as _;
+    SystemClock.now()
+}
+
+async fn run(client: &Client, portal: &Arc<Portal>, stop: &CancellationToken) {
+    let environment = Environment::real();
+    let jobs = maar_jobs::role(
+        &maar_jobs::Settings::new(maar_jobs::Entropy::system()),
+        &JobsMetrics::register(&environment.metrics),
+    );
+    let metrics = SchedulerMetrics::register(&environment.metrics);
+    let (scheduler, _) = adapter::role(adapter::Settings::default(), metrics, Access::Anybody);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let roles = vec![jobs, scheduler, role(Arc::clone(portal), listener)];
+    let config = RoleConfig { identity: "test".to_owned(), election: None, drain: Duration::from_secs(1) };
+    let process = Process {
+        client: client.clone(),
+        environment,
+        metrics_address: None,
+        health_address: None,
+        log_level: None,
+        config,
+    };
+    tokio::spawn(process.run(roles, stop.clone()));
+}
+
+/// Looks until it is so, for a while.
+pub(crate) async fn eventually(what: &str, so: impl AsyncFn() -> bool) {
+    for _ in 0..400 {
+        if so().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("waited in vain for {what}");
+}
