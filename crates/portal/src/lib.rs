@@ -24,6 +24,7 @@ mod rules;
 mod stream;
 #[cfg(test)]
 mod testing;
+mod web;
 mod workspace;
 
 pub use identity::{Entropy, FirstAdmin, PasswordCost, first_admin};

@@ -33,19 +33,7 @@ pub(crate) fn namespace_of(name: &str, id: &str) -> String {
 fn hash(id: &str) -> String {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let digest = Sha256::digest(id.as_bytes());
-    let mut text = String::new();
-    let (mut bits, mut held) = (0_u32, 0_u32);
-    for byte in digest {
-        bits = (bits << 8) | u32::from(byte);
-        held += 8;
-        while held >= 5 && text.len() < HASH {
-            held -= 5;
-            let five = usize::try_from((bits >> held) & 31).unwrap_or_default();
-            text.push(char::from(LETTERS[five]));
-        }
-        bits &= (1 << held) - 1;
-    }
-    text
+    digest.iter().take(HASH).map(|byte| char::from(LETTERS[usize::from(byte & 31)])).collect()
 }
 
 #[cfg(test)]

@@ -47,7 +47,16 @@ pub(crate) fn router(portal: &Arc<Portal>, table: Vec<Route>) -> Router {
         router = router.route(&path, of_path);
     }
     let refuse = Arc::clone(portal);
-    router.fallback(move || refused(Arc::clone(&refuse), Code::NotFound))
+    router.fallback(move |request: Request| elsewhere(Arc::clone(&refuse), request))
+}
+
+/// What is no route: a page, or nothing.
+async fn elsewhere(portal: Arc<Portal>, request: Request) -> Response {
+    let path = request.uri().path();
+    if path == "/api" || path.starts_with("/api/") {
+        return refused(portal, Code::NotFound).await;
+    }
+    crate::web::serve(request.method(), request.uri(), request.headers())
 }
 
 async fn refused(portal: Arc<Portal>, code: Code) -> Response {

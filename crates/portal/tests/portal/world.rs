@@ -3,11 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::Router;
-use k8s_openapi::api::core::v1::Namespace;
-use kube::{
-    Api, Client,
-    api::{ObjectMeta, PostParams},
-};
+use kube::{Api, Client, api::PostParams};
 use maar_api::v1alpha1::Account;
 use maar_controller::{Environment, RoleConfig, clock::SystemClock, process::Process};
 use maar_embedded::{Clock, Cluster, Config};
@@ -122,12 +118,6 @@ impl World {
                 .unwrap();
         Api::all(self.client.clone()).create(&PostParams::default(), &account).await.unwrap();
         eventually("the account", async || sees.get(&format!("/accounts/{name}")).await.0 == 200).await;
-    }
-
-    pub(crate) async fn namespace(&self, name: &str) {
-        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-        let namespace = Namespace { metadata, ..Namespace::default() };
-        Api::all(self.client.clone()).create(&PostParams::default(), &namespace).await.unwrap();
     }
 }
 
