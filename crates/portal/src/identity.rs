@@ -24,5 +24,5 @@ pub use password::PasswordCost;
 pub(crate) use password::Passwords;
 pub(crate) use rate::{Rate, Rates};
 pub(crate) use routes::routes;
-pub(crate) use site::cross_site;
+pub(crate) use site::{cross_site, own_page};
 pub(crate) use token::hex;

@@ -22,6 +22,7 @@ mod role;
 mod route;
 mod rules;
 mod stream;
+mod terminal;
 #[cfg(test)]
 mod testing;
 mod web;
@@ -32,3 +33,4 @@ pub use namespace::UserLimits;
 pub use openapi::openapi;
 pub use portal::{Portal, PortalError, Settings};
 pub use role::{role, router};
+pub use terminal::TerminalSettings;

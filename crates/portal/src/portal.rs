@@ -12,6 +12,7 @@ use crate::{
     live::Live,
     namespace::{Namespaces, UserLimits},
     node::Overview,
+    terminal::{Seats, TerminalSettings},
 };
 
 /// What the portal can be told.
@@ -33,6 +34,10 @@ pub struct Settings {
     pub hide_names: bool,
     /// Requests per second of one user, on average.
     pub requests_per_second: u32,
+    /// How often it is looked whether who has a stream or a terminal open may still have it.
+    pub look_again: Duration,
+    /// Terminals.
+    pub terminals: TerminalSettings,
 }
 
 impl Settings {
@@ -47,6 +52,8 @@ impl Settings {
             password_cost: PasswordCost::default(),
             hide_names: false,
             requests_per_second: 50,
+            look_again: Duration::from_secs(15),
+            terminals: TerminalSettings::default(),
         }
     }
 
@@ -84,6 +91,7 @@ pub struct Portal {
     pub(crate) rates: Rates,
     pub(crate) logins: Rates,
     pub(crate) login_addresses: Rates,
+    pub(crate) terminals: Seats,
 }
 
 impl fmt::Debug for Portal {
@@ -112,6 +120,7 @@ impl Portal {
             login_addresses: Rates::new(Rate { burst: 1000, each: Duration::from_millis(100) }),
             live: Live::default(),
             overview: Overview::default(),
+            terminals: Seats::default(),
             settings,
             client,
             records,

@@ -3,7 +3,7 @@
 //! A stream outlives the moment it was allowed: it is looked at again every so often, and ends when its session or key
 //! does. A listener who is too slow is told to read everything again instead of being sent everything late.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -25,9 +25,6 @@ use crate::{
     workspace,
 };
 
-/// How often it is looked whether the listener is still allowed to listen; also keeps connections open.
-const LOOK: Duration = Duration::from_secs(15);
-
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::at_once(Get, "/changes", "streamChanges", (Verb::See, Target::Cluster(Kind::Node)), changes)
@@ -38,7 +35,7 @@ pub(crate) fn routes() -> Vec<Route> {
 
 fn changes(call: &Call) -> Result<Answer, ApiError> {
     let receiver = call.portal.live.changes.listen();
-    let mut look = interval(LOOK);
+    let mut look = interval(call.portal.settings.look_again);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     look.reset();
     let listener = Listener { portal: Arc::clone(&call.portal), caller: call.caller.clone(), receiver, look };
@@ -123,7 +120,7 @@ fn event(name: &str, data: &Value) -> Bytes {
 /// Ends when the caller may no longer do `verb` with `object`.
 pub(crate) async fn until_denied(portal: Arc<Portal>, mut caller: Caller, verb: Verb, object: Object) {
     loop {
-        sleep(LOOK).await;
+        sleep(portal.settings.look_again).await;
         match still_valid(&portal, &caller).await {
             Ok(Some(now)) if may(&now.subject, verb, &object) => caller = now,
             _ => return,

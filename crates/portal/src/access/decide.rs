@@ -53,6 +53,8 @@ fn allowed(person: &Person, verb: Verb, object: &Object) -> bool {
         (Kind::Own, _) => own,
         // Nobody starts work in the name of another, and nobody for an account that is not his.
         (Kind::Workspace | Kind::Job, Verb::Start) => own && role.is_some_and(AccountRole::may_start),
+        // Whoever is inside acts in the owner's name, with his files and his secrets: administrators do not, either.
+        (Kind::Workspace | Kind::Job, Verb::Enter) => own,
         (Kind::Workspace | Kind::Job, Verb::See) => own || admin || role >= Some(AccountRole::Viewer),
         (Kind::Workspace | Kind::Job, _) => own || admin || role == Some(AccountRole::Admin),
         (Kind::Node, Verb::See) => true,
@@ -91,7 +93,7 @@ mod tests {
         Subject::Person(Box::new(person))
     }
 
-    const VERBS: [Verb; 5] = [Verb::See, Verb::Read, Verb::Start, Verb::Change, Verb::Delete];
+    const VERBS: [Verb; 6] = [Verb::See, Verb::Read, Verb::Start, Verb::Change, Verb::Delete, Verb::Enter];
 
     fn work(owner: &str) -> Object {
         Object::work(Kind::Workspace, &format!("user-{owner}"), Some("lab"))
@@ -110,10 +112,11 @@ mod tests {
         assert_eq!(allowed_verbs(&with(AccountRole::Guest), &theirs), []);
         assert_eq!(allowed_verbs(&with(AccountRole::Viewer), &theirs), [Verb::See]);
         assert_eq!(allowed_verbs(&with(AccountRole::Member), &theirs), [Verb::See]);
-        let all_but_start = [Verb::See, Verb::Read, Verb::Change, Verb::Delete];
-        assert_eq!(allowed_verbs(&with(AccountRole::Admin), &theirs), all_but_start);
+        let all_but_start = [Verb::See, Verb::Read, Verb::Change, Verb::Delete, Verb::Enter];
+        let looks_after = [Verb::See, Verb::Read, Verb::Change, Verb::Delete];
+        assert_eq!(allowed_verbs(&with(AccountRole::Admin), &theirs), looks_after);
         let root = subject(Person { platform_admin: true, ..person("root") });
-        assert_eq!(allowed_verbs(&root, &theirs), all_but_start);
+        assert_eq!(allowed_verbs(&root, &theirs), looks_after);
         // Who has left the account may still end what he has, and starts nothing.
         assert_eq!(allowed_verbs(&subject(person("eve")), &work("eve")), all_but_start);
         assert_eq!(allowed_verbs(&with(AccountRole::Viewer), &work("eve")), all_but_start);
@@ -155,7 +158,7 @@ mod tests {
         /// Whatever the parts are: who may not see an object may do nothing else with it, except that starting is
         /// never for another.
         #[test]
-        fn what_is_hidden_is_closed(kind in 1_usize..10, verb in 0_usize..5, role in 0_usize..5, admin: bool, own: bool) {
+        fn what_is_hidden_is_closed(kind in 1_usize..10, verb in 0_usize..6, role in 0_usize..5, admin: bool, own: bool) {
             let kinds = [
                 Kind::Public, Kind::Own, Kind::Workspace, Kind::Job, Kind::Node, Kind::Account, Kind::User,
                 Kind::Session, Kind::Key, Kind::Audit,

@@ -15,6 +15,8 @@ pub(crate) enum Verb {
     Change,
     /// End it.
     Delete,
+    /// Be inside it, as the programs in it are.
+    Enter,
 }
 
 /// What kind of thing an object is.

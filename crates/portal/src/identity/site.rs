@@ -28,6 +28,16 @@ pub(crate) fn cross_site(headers: &HeaderMap, origins: &[String]) -> Result<(), 
     refuse("the request comes from another site than the portal is told it has: see --external-url")
 }
 
+/// Refuses a WebSocket that a page of another site opens: browsers send cookies along with it, ask nothing first, and
+/// always say where it comes from.
+pub(crate) fn own_page(headers: &HeaderMap, origins: &[String]) -> Result<(), ApiError> {
+    let origin = headers.get(header::ORIGIN).and_then(|value| value.to_str().ok());
+    if origin.is_some_and(|origin| origins.iter().any(|own| own == origin)) {
+        return Ok(());
+    }
+    Err(ApiError::new(Code::CrossSite, "only pages of the portal open this: see --external-url"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +59,13 @@ mod tests {
         {
             assert!(refused(&[own, ("origin", origin)]), "{origin}");
         }
+        let page = |origin: Option<&'static str>| {
+            let headers =
+                origin.map(|origin| (header::ORIGIN, origin.parse().unwrap())).into_iter().collect();
+            own_page(&headers, &["https://gpu.example".to_owned()]).is_ok()
+        };
+        assert!(page(Some("https://gpu.example")));
+        assert!(!page(None) && !page(Some("https://evil.example")) && !page(Some("null")));
         for site in ["cross-site", "same-site"] {
             assert!(refused(&[own, ("sec-fetch-site", site)]), "{site}");
         }

@@ -21,6 +21,7 @@ use crate::{
     page::{Page, PageQuery, page},
     pod,
     route::{Answer, Call},
+    terminal::{self, Place},
     workspace::place,
 };
 
@@ -137,14 +138,34 @@ pub(crate) struct PodQuery {
     pod: Option<String>,
 }
 
+/// Which container of a Pod.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ContainerQuery {
+    /// The container; the one that the Pod itself prefers if it is not said.
+    container: Option<String>,
+}
+
+/// The Pod that is asked for. Only Pods of this job: access to the job says nothing of others in its namespace.
+fn asked_pod(call: &Call, job: &AIJob) -> Result<String, ApiError> {
+    let asked = call.query::<PodQuery>()?.pod;
+    let pods = pods_of(call, job);
+    let pod = pods.iter().find(|pod| asked.as_ref().is_none_or(|asked| *asked == pod.name));
+    pod.map(|pod| pod.name.clone()).ok_or_else(|| ApiError::not_found("this Pod of the job"))
+}
+
+/// `GET …/terminal`.
+pub(super) fn terminal(call: &Call) -> Result<Answer, ApiError> {
+    let job = call.job()?;
+    let namespace = job.namespace().unwrap_or_default();
+    let work = ("job", format!("{namespace}/{}", job.name_any()));
+    let (pod, container) = (asked_pod(call, job)?, call.query::<ContainerQuery>()?.container);
+    terminal::open(call, Place { pod, container, object: object_of(job), work, namespace })
+}
+
 /// `GET …/logs`.
 pub(super) async fn logs(call: Call) -> Result<Answer, ApiError> {
     let job = Arc::clone(call.job()?);
-    let asked = call.query::<PodQuery>()?.pod;
-    // Only Pods of this job: access to the job says nothing of others in its namespace.
-    let pods = pods_of(&call, &job);
-    let pod = pods.iter().find(|pod| asked.as_ref().is_none_or(|asked| *asked == pod.name));
-    let name = pod.map(|pod| pod.name.clone()).ok_or_else(|| ApiError::not_found("this Pod of the job"))?;
+    let name = asked_pod(&call, &job)?;
     pod::logs(&call, &job.namespace().unwrap_or_default(), &name, object_of(&job)).await
 }
 

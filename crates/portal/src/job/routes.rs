@@ -2,7 +2,7 @@
 
 use super::{
     Why, actions,
-    handlers::{self, JobList, JobQuery, PodQuery},
+    handlers::{self, ContainerQuery, JobList, JobQuery, PodQuery},
     new::NewJob,
     view::{JobDetail, JobView},
 };
@@ -14,6 +14,7 @@ use crate::{
         Method::{Delete, Get, Post},
         Route, Target,
     },
+    terminal::TerminalQuery,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -60,6 +61,17 @@ pub(crate) fn routes() -> Vec<Route> {
             .query::<PodQuery>()
             .query::<LogQuery>()
             .answers_text("text/plain"),
+        Route::at_once(
+            Get,
+            "/jobs/{namespace}/{name}/terminal",
+            "openJobTerminal",
+            (Verb::Enter, one),
+            handlers::terminal,
+        )
+        .says("A shell inside a Pod of it, by WebSocket: binary frames are what is typed and shown")
+        .query::<PodQuery>()
+        .query::<ContainerQuery>()
+        .query::<TerminalQuery>(),
         Route::new(
             Get,
             "/jobs/{namespace}/{name}/events",

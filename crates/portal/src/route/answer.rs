@@ -50,6 +50,12 @@ impl Answer {
         Self::with(StatusCode::OK, body).header(header::CONTENT_TYPE, HeaderValue::from_static(kind))
     }
 
+    /// A response that something else has made.
+    pub(crate) fn whole(response: Response) -> Self {
+        let (parts, body) = response.into_parts();
+        Self { headers: parts.headers, ..Self::with(parts.status, body) }
+    }
+
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.append(name, value);
         self

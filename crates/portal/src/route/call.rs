@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
-use axum::extract::Query;
+use axum::extract::{Query, WebSocketUpgrade};
 use http::Uri;
 use jiff::Timestamp;
 use maar_api::v1alpha1::{AIJob, Account, Workspace};
 use maar_records::{Key, Session, SessionId, User};
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -30,7 +31,12 @@ pub(crate) struct Call {
     pub(super) path: BTreeMap<String, String>,
     pub(super) body: Value,
     pub(super) found: Found,
+    pub(super) upgrade: Upgrade,
 }
+
+/// The WebSocket that the request asks for, for the first who takes it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Upgrade(pub(super) Arc<Mutex<Option<WebSocketUpgrade>>>);
 
 impl Call {
     pub(crate) fn subject(&self) -> &Subject {
@@ -64,6 +70,11 @@ impl Call {
     /// The body as `B`.
     pub(crate) fn body<B: DeserializeOwned>(&self) -> Result<B, ApiError> {
         B::deserialize(&self.body).map_err(|error| ApiError::invalid("body", error.to_string()))
+    }
+
+    /// The WebSocket that the request asks for; only routes into something have one.
+    pub(crate) fn upgrade(&self) -> Option<WebSocketUpgrade> {
+        self.upgrade.0.lock().take()
     }
 
     pub(crate) fn workspace(&self) -> Result<&Arc<Workspace>, ApiError> {

@@ -7,8 +7,8 @@ use std::{
 };
 
 use axum::{
-    RequestExt as _, Router,
-    extract::{ConnectInfo, Path, Request},
+    RequestExt as _, RequestPartsExt as _, Router,
+    extract::{ConnectInfo, Path, Request, WebSocketUpgrade},
     response::Response,
     routing::{MethodFilter, MethodRouter, on},
 };
@@ -16,11 +16,11 @@ use http::{HeaderValue, header};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Answer, Call, Method, Route, audit, body};
+use super::{Answer, Call, Method, Route, audit, body, call::Upgrade};
 use crate::{
-    access::{Denied, decide},
+    access::{Denied, Verb, decide},
     error::{ApiError, Code},
-    identity::{Caller, authenticate, cross_site},
+    identity::{Caller, authenticate, cross_site, own_page},
     portal::Portal,
 };
 
@@ -113,7 +113,7 @@ async fn handle(
     let path = request.extract_parts::<Path<BTreeMap<String, String>>>().await;
     let path = path.map(|Path(path)| path).unwrap_or_default();
     let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
-    let (parts, sent) = request.into_parts();
+    let (mut parts, sent) = request.into_parts();
     let caller = authenticate(portal, &parts.headers, address).await?;
     *user = caller.subject.person().map(|person| person.name.clone());
     if route.method.writes() && !caller.by_key() {
@@ -127,6 +127,11 @@ async fn handle(
     let body = if route.method.writes() { body::read(&parts.headers, sent).await? } else { Value::Null };
     let agent =
         parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let enters = route.verb == Verb::Enter;
+    let upgrade = Upgrade::default();
+    if enters {
+        *upgrade.0.lock() = parts.extract::<WebSocketUpgrade>().await.ok();
+    }
     let found = route.target.find(portal, &caller.subject, &path, &body).await;
     let mut call = Call {
         portal: Arc::clone(portal),
@@ -138,16 +143,24 @@ async fn handle(
         path,
         body,
         found: super::Found::Nothing,
+        upgrade,
     };
     let (found, object) = found?;
     call.found = found;
     let account = object.account.clone();
-    let result = match allow(&call.caller, route, &object) {
+    let from_here = || {
+        if enters && !call.caller.by_key() {
+            own_page(&parts.headers, &portal.settings.origins)
+        } else {
+            Ok(())
+        }
+    };
+    let result = match allow(&call.caller, route, &object).and_then(|()| from_here()) {
         Ok(()) => (route.handler)(call.clone()).await,
         Err(denied) => Err(denied),
     };
-    if route.method.writes() && !route.audits_itself {
-        // A write that cannot be written down is told as failed, so that nobody relies on it.
+    if (route.method.writes() || enters) && !route.audits_itself {
+        // A write that cannot be written down is told as failed, so that nobody relies on it. A terminal does not begin.
         let entry = audit::entry(route, &call, account, &result);
         portal.records.append_audit(&entry).await?;
     }

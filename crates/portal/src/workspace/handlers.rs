@@ -20,6 +20,7 @@ use crate::{
     page::{PageQuery, page},
     pod,
     route::{Answer, Call},
+    terminal::{self, Place},
 };
 
 /// Which workspaces.
@@ -101,6 +102,15 @@ pub(super) async fn logs(call: Call) -> Result<Answer, ApiError> {
     let found = Arc::clone(call.workspace()?);
     let namespace = found.namespace().unwrap_or_default();
     pod::logs(&call, &namespace, &pod_of(&found), object_of(&found)).await
+}
+
+/// `GET …/terminal`.
+pub(super) fn terminal(call: &Call) -> Result<Answer, ApiError> {
+    let found = call.workspace()?;
+    let namespace = found.namespace().unwrap_or_default();
+    let work = ("workspace", format!("{namespace}/{}", found.name_any()));
+    let place = Place { pod: pod_of(found), container: None, object: object_of(found), work, namespace };
+    terminal::open(call, place)
 }
 
 /// `GET …/events`.

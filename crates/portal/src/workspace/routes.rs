@@ -15,6 +15,7 @@ use crate::{
         Method::{Delete, Get, Post, Put},
         Route, Target,
     },
+    terminal::TerminalQuery,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -82,6 +83,15 @@ pub(crate) fn routes() -> Vec<Route> {
         .says("What its program says")
         .query::<LogQuery>()
         .answers_text("text/plain"),
+        Route::at_once(
+            Get,
+            "/workspaces/{namespace}/{name}/terminal",
+            "openWorkspaceTerminal",
+            (Verb::Enter, one),
+            handlers::terminal,
+        )
+        .says("A shell inside it, by WebSocket: binary frames are what is typed and shown")
+        .query::<TerminalQuery>(),
         Route::new(
             Get,
             "/workspaces/{namespace}/{name}/events",

@@ -8,7 +8,7 @@ use tower::ServiceExt as _;
 
 use super::world::{World, eventually};
 
-async fn reaches(browser: &super::browser::Browser, path: &str, phase: &str) -> Value {
+pub(crate) async fn reaches(browser: &super::browser::Browser, path: &str, phase: &str) -> Value {
     eventually(&format!("{path} to be {phase}"), async || browser.get(path).await.1["phase"] == phase).await;
     browser.get(path).await.1
 }

@@ -1,9 +1,13 @@
 //! The portal over HTTP, in process, beside an embedded cluster with jobs, scheduler and cards.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+#[path = "../../../nodes/tests/support/absent.rs"]
+mod absent;
 mod browser;
 mod holes;
 mod identity;
 mod lives;
 mod matrix;
+mod socket;
+mod terminal;
 mod world;

@@ -1,6 +1,11 @@
 //! A whole Maar in one process, without a socket between browser and portal.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::Router;
 use kube::{Api, Client, api::PostParams};
@@ -8,7 +13,7 @@ use maar_api::v1alpha1::Account;
 use maar_controller::{Environment, RoleConfig, clock::SystemClock, process::Process};
 use maar_embedded::{Clock, Cluster, Config};
 use maar_jobs::JobsMetrics;
-use maar_nodes::{Options, Profile, simulate};
+use maar_nodes::{KubeletDirectory, LocalOptions, Options, Profile, find_sandbox, run_local, simulate};
 use maar_portal::{Entropy, FirstAdmin, PasswordCost, Portal, Settings, first_admin, role, router};
 use maar_records::Records;
 use maar_scheduler::{
@@ -18,7 +23,7 @@ use maar_scheduler::{
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::browser::Browser;
+use super::{absent::absent, browser::Browser};
 
 const PROFILE: &str = r#"
 name: test
@@ -38,9 +43,21 @@ pub(crate) struct World {
     pub(crate) client: Client,
     pub(crate) records: Records,
     pub(crate) router: Router,
+    /// Where the same is served by a socket.
+    pub(crate) address: SocketAddr,
     admin: tokio::sync::OnceCell<Browser>,
     _cluster: Cluster,
     _stop: DropGuard,
+    _folder: Option<Folder>,
+}
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 impl World {
@@ -49,15 +66,48 @@ impl World {
     }
 
     pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        Self::start(change, None).await
+    }
+
+    /// With a node besides that runs programs on this machine; nothing where there can be none.
+    pub(crate) async fn local() -> Option<Self> {
+        let Ok(sandbox) = find_sandbox().await else {
+            absent("bubblewrap");
+            return None;
+        };
+        Some(Self::start(|_| {}, Some(sandbox)).await)
+    }
+
+    async fn start(change: impl FnOnce(&mut Settings), sandbox: Option<maar_nodes::Sandbox>) -> Self {
         let cluster = Cluster::start(Config::wall()).await.unwrap();
         let client = cluster.client();
         maar_jobs::install(&client).await.unwrap();
         let stop = CancellationToken::new();
         let clock = Clock::wall();
-        let options = Options::in_process("test", maar_nodes::Clock::new(move || clock.now()), 1);
+        let clock = maar_nodes::Clock::new(move || clock.now());
+        let options = Options::in_process("test", clock.clone(), 1);
         let profile = Profile::parse(PROFILE).unwrap();
         let nodes = simulate(client.clone(), profile, options, stop.clone()).await.unwrap();
-        cluster.set_kubelets(nodes.dialer());
+        let kubelets = KubeletDirectory::default();
+        kubelets.add(nodes.dialer());
+        let mut folder = None;
+        if let Some(sandbox) = sandbox {
+            let path = std::env::temp_dir().join(format!("maar-portal-{}", std::process::id()));
+            let options = LocalOptions {
+                name: "local".into(),
+                set: "local".into(),
+                clock,
+                state: path.join("state"),
+                volume_roots: Vec::new(),
+                address: Ipv4Addr::LOCALHOST.into(),
+                api_server: None,
+                tainted: false,
+            };
+            let node = run_local(client.clone(), sandbox, options, stop.clone()).await.unwrap();
+            kubelets.add(node.dialer());
+            folder = Some(Folder(path));
+        }
+        cluster.set_kubelets(Arc::new(kubelets));
         let records = Records::open("sqlite::memory:").await.unwrap();
         let mut settings = Settings::at(vec![ORIGIN.to_owned()]);
         settings.password_cost = PasswordCost::CHEAP;
@@ -68,16 +118,18 @@ impl World {
         assert!(matches!(made.unwrap(), FirstAdmin::Made { name: "admin", .. }));
         let portal =
             Portal::new(settings, client.clone(), records.clone(), Arc::new(SystemClock), entropy).unwrap();
-        run(&client, &portal, &stop).await;
+        let address = run(&client, &portal, &stop).await;
         tokio::time::timeout(Duration::from_secs(20), portal.ready()).await.unwrap();
         let router = router(&portal);
         Self {
             client,
             records,
             router,
+            address,
             admin: tokio::sync::OnceCell::new(),
             _cluster: cluster,
             _stop: stop.drop_guard(),
+            _folder: folder,
         }
     }
 
@@ -126,7 +178,7 @@ pub(crate) fn clock_now() -> jiff::Timestamp {
     SystemClock.now()
 }
 
-async fn run(client: &Client, portal: &Arc<Portal>, stop: &CancellationToken) {
+async fn run(client: &Client, portal: &Arc<Portal>, stop: &CancellationToken) -> SocketAddr {
     let environment = Environment::real();
     let jobs = maar_jobs::role(
         &maar_jobs::Settings::new(maar_jobs::Entropy::system()),
@@ -135,6 +187,7 @@ async fn run(client: &Client, portal: &Arc<Portal>, stop: &CancellationToken) {
     let metrics = SchedulerMetrics::register(&environment.metrics);
     let (scheduler, _) = adapter::role(adapter::Settings::default(), metrics, Access::Anybody);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
     let roles = vec![jobs, scheduler, role(Arc::clone(portal), listener)];
     let config = RoleConfig { identity: "test".to_owned(), election: None, drain: Duration::from_secs(1) };
     let process = Process {
@@ -146,6 +199,7 @@ async fn run(client: &Client, portal: &Arc<Portal>, stop: &CancellationToken) {
         config,
     };
     tokio::spawn(process.run(roles, stop.clone()));
+    address
 }
 
 /// Looks until it is so, for a while.

@@ -1,0 +1,295 @@
+//! One open terminal.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::extract::ws::{Message, WebSocket};
+use bytes::Bytes;
+use futures::{
+    SinkExt as _, StreamExt as _,
+    stream::{SplitSink, SplitStream},
+};
+use k8s_openapi::api::core::v1::Pod;
+use kube::{
+    Api,
+    api::{AttachParams, AttachedProcess, TerminalSize},
+};
+use maar_records::AuditId;
+use serde_json::json;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
+};
+
+use super::{
+    TerminalSettings,
+    message::{Says, Size, ended, read},
+    open::Place,
+    seat::Seat,
+};
+use crate::{access::Verb, error::ApiError, route::Call, stream::until_denied};
+
+/// How long the cluster may take to begin a program.
+const BEGIN: Duration = Duration::from_secs(30);
+/// How long a client is waited for that is told how it ended.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// How many bytes are on the way each way at most.
+const BUFFER: usize = 64 * 1024;
+
+type Outgoing = SplitSink<WebSocket, Message>;
+
+/// An open terminal.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) call: Arc<Call>,
+    pub(super) place: Place,
+    pub(super) size: Size,
+    /// Held for as long as it is open.
+    #[expect(dead_code, reason = "held for what dropping it does")]
+    pub(super) seat: Seat,
+}
+
+/// Why it ended.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    message: String,
+}
+
+impl Ended {
+    fn because(message: impl Into<String>) -> Self {
+        Self { code: None, message: message.into() }
+    }
+}
+
+/// What went through it.
+#[derive(Debug, Default)]
+struct Traffic {
+    typed: AtomicU64,
+    shown: AtomicU64,
+}
+
+impl Session {
+    pub(super) async fn serve(self, socket: WebSocket) {
+        let (begin, traffic) = (Instant::now(), Traffic::default());
+        let (mut outgoing, incoming) = socket.split();
+        let ended = self.run(&mut outgoing, incoming, &traffic).await;
+        let farewell = async {
+            let end = Says::End { code: ended.code, message: &ended.message };
+            let told = outgoing.send(Message::text(end.text())).await;
+            if told.is_ok() { outgoing.close().await } else { told }
+        };
+        // Who has left need not be told.
+        let _ = timeout(FAREWELL, farewell).await;
+        self.write_down(&ended, &traffic, begin.elapsed()).await;
+    }
+
+    async fn run(
+        &self,
+        outgoing: &mut Outgoing,
+        incoming: SplitStream<WebSocket>,
+        traffic: &Traffic,
+    ) -> Ended {
+        let (mut process, container) = match timeout(BEGIN, self.begin()).await {
+            Ok(Ok(begun)) => begun,
+            Ok(Err(error)) => return Ended::because(error.message),
+            Err(_) => return Ended::because("the Pod does not answer"),
+        };
+        let ready = Says::Ready { pod: &self.place.pod, container: &container };
+        if outgoing.send(Message::text(ready.text())).await.is_err() {
+            return Ended::because("the browser has left");
+        }
+        let (Some(stdin), Some(stdout), Some(mut sizes), Some(status)) =
+            (process.stdin(), process.stdout(), process.terminal_size(), process.take_status())
+        else {
+            return Ended::because("the cluster gave no terminal");
+        };
+        // A program that is gone already says so by its status.
+        let _ = sizes.send(terminal_size(self.size)).await;
+        let settings = &self.call.portal.settings.terminals;
+        let denied = until_denied(
+            Arc::clone(&self.call.portal),
+            self.call.caller.clone(),
+            Verb::Enter,
+            self.place.object.clone(),
+        );
+        let shown = async {
+            match show(outgoing, stdout, settings.ping, traffic).await {
+                Some(left) => left,
+                None => {
+                    let (code, message) = ended(status.await.as_ref());
+                    Ended { code, message }
+                }
+            }
+        };
+        tokio::select! {
+            ended = shown => ended,
+            ended = take(incoming, stdin, &mut sizes, settings, traffic) => ended,
+            () = denied => Ended::because("you may no longer be here: the session has ended or was revoked"),
+        }
+    }
+
+    /// Begins the program; also the container it is in.
+    async fn begin(&self) -> Result<(AttachedProcess, String), ApiError> {
+        let pods: Api<Pod> = Api::namespaced(self.call.portal.client.clone(), &self.place.namespace);
+        let of_cluster = |error| ApiError::of_cluster(&format!("Pod {}", self.place.pod), error);
+        let pod = pods.get(&self.place.pod).await.map_err(of_cluster)?;
+        let container = container_of(&pod, self.place.container.as_deref())?;
+        let parameters = AttachParams::interactive_tty()
+            .container(&container)
+            .max_stdin_buf_size(BUFFER)
+            .max_stdout_buf_size(BUFFER);
+        let command = &self.call.portal.settings.terminals.command;
+        let process = pods.exec(&self.place.pod, command, &parameters).await.map_err(|error| match error {
+            error @ kube::Error::Api(_) => of_cluster(error),
+            // A server that does not switch protocols tells why in ways that differ from one to the next.
+            other => {
+                tracing::warn!(request.id = self.call.request_id, error = %other, "a terminal cannot be opened");
+                ApiError::unavailable("the Pod", other)
+            }
+        })?;
+        Ok((process, container))
+    }
+
+    /// The end; the beginning was written down before it was allowed to begin.
+    async fn write_down(&self, ended: &Ended, traffic: &Traffic, lasted: Duration) {
+        let (kind, name) = &self.place.work;
+        let bytes = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let mut entry = self.call.entry();
+        entry.id = AuditId::new(format!("{}-end", self.call.request_id));
+        "closeTerminal".clone_into(&mut entry.action);
+        (*kind).clone_into(&mut entry.object_kind);
+        entry.object_name.clone_from(name);
+        entry.account.clone_from(&self.place.object.account);
+        entry.detail = Some(ended.message.clone());
+        entry.after = Some(json!({
+            "pod": self.place.pod, "code": ended.code, "seconds": lasted.as_secs(),
+            "typedBytes": bytes(&traffic.typed), "shownBytes": bytes(&traffic.shown),
+        }));
+        if let Err(error) = self.call.portal.records.append_audit(&entry).await {
+            tracing::error!(request.id = self.call.request_id, %error, "the end of a terminal cannot be written down");
+        }
+    }
+}
+
+/// The container that is asked for, or that the Pod itself prefers, or its first.
+fn container_of(pod: &Pod, asked: Option<&str>) -> Result<String, ApiError> {
+    let preferred = pod.metadata.annotations.iter().flatten();
+    let preferred = preferred
+        .filter(|(name, _)| *name == "kubectl.kubernetes.io/default-container")
+        .map(|(_, value)| value.as_str());
+    let names: Vec<&str> =
+        pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| container.name.as_str()).collect();
+    let found = match asked {
+        Some(asked) => names.iter().find(|name| **name == asked),
+        None => {
+            let preferred = preferred.last();
+            names.iter().find(|name| Some(**name) == preferred).or_else(|| names.first())
+        }
+    };
+    found.map(|name| (*name).to_owned()).ok_or_else(|| ApiError::not_found("this container"))
+}
+
+const fn terminal_size(size: Size) -> TerminalSize {
+    TerminalSize { width: size.columns, height: size.rows }
+}
+
+/// Shows what the program writes. Nothing if the program has no more to say.
+async fn show(
+    outgoing: &mut Outgoing,
+    mut stdout: impl AsyncRead + Unpin,
+    pace: Duration,
+    traffic: &Traffic,
+) -> Option<Ended> {
+    let mut ping = interval(pace);
+    ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ping.reset();
+    let mut part = vec![0; 16 * 1024];
+    loop {
+        let message = tokio::select! {
+            read = stdout.read(&mut part) => match read {
+                Ok(0) | Err(_) => return None,
+                Ok(length) => {
+                    traffic.shown.fetch_add(length as u64, Ordering::Relaxed);
+                    Message::Binary(Bytes::copy_from_slice(&part[..length]))
+                }
+            },
+            _ = ping.tick() => Message::Ping(Bytes::new()),
+        };
+        if outgoing.send(message).await.is_err() {
+            return Some(Ended::because("the browser has left"));
+        }
+    }
+}
+
+/// Takes what is typed until there is a reason to end.
+async fn take(
+    mut incoming: SplitStream<WebSocket>,
+    mut stdin: impl AsyncWrite + Unpin,
+    sizes: &mut futures::channel::mpsc::Sender<TerminalSize>,
+    settings: &TerminalSettings,
+    traffic: &Traffic,
+) -> Ended {
+    let (silence, mut last) = (settings.ping * 3, Instant::now());
+    loop {
+        let next = tokio::select! {
+            next = timeout(silence, incoming.next()) => next,
+            () = sleep_until(last + settings.idle) => {
+                return Ended::because(format!("nobody has typed for {} minutes", settings.idle.as_secs() / 60));
+            }
+        };
+        let message = match next {
+            Err(_) => return Ended::because("the browser does not answer"),
+            Ok(None | Some(Ok(Message::Close(_)))) => return Ended::because("the browser has left"),
+            Ok(Some(Err(error))) => return Ended::because(format!("the connection broke: {error}")),
+            Ok(Some(Ok(message))) => message,
+        };
+        match message {
+            Message::Binary(bytes) => {
+                last = Instant::now();
+                traffic.typed.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                match timeout(silence, stdin.write_all(&bytes)).await {
+                    Ok(Ok(())) => {}
+                    // It has ended, and its status is on the way.
+                    Ok(Err(_)) => std::future::pending().await,
+                    Err(_) => return Ended::because("the program does not read what is typed"),
+                }
+            }
+            Message::Text(text) => match read(&text) {
+                Ok(size) => drop(sizes.send(terminal_size(size)).await),
+                Err(why) => return Ended::because(why),
+            },
+            Message::Ping(_) | Message::Pong(_) | Message::Close(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_in_the_container_that_is_meant() {
+        let pod = |annotations: serde_json::Value| -> Pod {
+            serde_json::from_value(json!({
+                "metadata": { "annotations": annotations },
+                "spec": { "containers": [{ "name": "first" }, { "name": "second" }] },
+            }))
+            .unwrap()
+        };
+        let plain = pod(json!({}));
+        assert_eq!(container_of(&plain, None).unwrap(), "first");
+        assert_eq!(container_of(&plain, Some("second")).unwrap(), "second");
+        assert!(container_of(&plain, Some("third")).is_err());
+        let prefers = pod(json!({ "kubectl.kubernetes.io/default-container": "second" }));
+        assert_eq!(container_of(&prefers, None).unwrap(), "second");
+        assert!(container_of(&Pod::default(), None).is_err());
+    }
+}
