@@ -1,0 +1,54 @@
+import { existsSync, mkdirSync } from "node:fs";
+import AxeBuilder from "@axe-core/playwright";
+import { type APIRequestContext, expect, type Page } from "@playwright/test";
+
+export const secondPassword = "a walk through the pages";
+const shots = "e2e/shots";
+
+/** No serious or critical fault of accessibility on what is shown. */
+export async function accessible(page: Page) {
+  const { violations } = await new AxeBuilder({ page })
+    // What a terminal draws is told to screen readers by a hidden tree of its own.
+    .exclude(".xterm")
+    .analyze();
+  const bad = violations.filter((one) => one.impact === "serious" || one.impact === "critical");
+  expect(
+    bad.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join("\n   ")}`),
+  ).toEqual([]);
+}
+
+export async function shot(page: Page, name: string) {
+  mkdirSync(shots, { recursive: true });
+  await page.screenshot({ path: `${shots}/${name}.png`, animations: "disabled" });
+  if (process.env.MAAR_IMAGES === "1" && existsSync("../docs/images")) {
+    const wanted: Record<string, string> = {
+      "home-light-en": "portal-home",
+      "heatmap-light-en": "portal-heat-map",
+      "walk-terminal-en": "portal-terminal",
+      "home-light-zh-CN": "portal-home-zh",
+      "heatmap-light-zh-CN": "portal-heat-map-zh",
+      "walk-terminal-zh-CN": "portal-terminal-zh",
+    };
+    if (wanted[name])
+      await page.screenshot({ path: `../docs/images/${wanted[name]}.png`, animations: "disabled" });
+  }
+}
+
+/** Texts of one language, as the pages have them. */
+export type Texts = typeof import("../src/i18n/en.json");
+
+/** Signs in as the first administrator, whatever his password is by now. */
+export async function signIn(request: APIRequestContext) {
+  const headers = { "X-Maar-Request": "1" };
+  const login = (password: string) =>
+    request.post("/api/v1/login", { headers, data: { name: "admin", password } });
+  const answer = await login(secondPassword);
+  if (answer.ok()) return;
+  const first = process.env.MAAR_PASSWORD ?? "";
+  expect((await login(first)).ok()).toBe(true);
+  const changed = await request.put("/api/v1/me/password", {
+    headers,
+    data: { current: first, new: secondPassword },
+  });
+  expect(changed.ok()).toBe(true);
+}

@@ -1,0 +1,81 @@
+// Every page, light and dark, in both languages: nothing serious for axe, and a picture to look at.
+import { expect, test } from "@playwright/test";
+import { accessible, shot, signIn } from "./helpers";
+
+const pages: [name: string, path: string][] = [
+  ["home", "/"],
+  ["workspaces", "/workspaces"],
+  ["workspace-new", "/workspaces/new"],
+  ["jobs", "/jobs"],
+  ["job-new", "/jobs/new"],
+  ["heatmap", "/cards"],
+  ["templates", "/templates"],
+  ["volumes", "/volumes"],
+  ["apps", "/apps"],
+  ["settings", "/settings"],
+  ["admin-nodes", "/admin/nodes"],
+  ["admin-users", "/admin/users"],
+  ["admin-accounts", "/admin/accounts"],
+  ["admin-policies", "/admin/policies"],
+  ["admin-audit", "/admin/audit"],
+  ["missing", "/no/such/page"],
+];
+
+test.beforeAll(async ({ playwright }) => {
+  const request = await playwright.request.newContext({ baseURL: process.env.MAAR_BASE });
+  await signIn(request);
+  const headers = { "X-Maar-Request": "1" };
+  const workspace = (name: string, cards: object | undefined) =>
+    request.post("/api/v1/workspaces", { headers, data: { name, image: "busybox", memory: "1Gi", cards } });
+  const job = (name: string, replicas: number, count: number) => {
+    const containers = [{ name: "main", image: "busybox", command: ["sleep", "600"] }];
+    const task = { name: "worker", replicas, cards: { count }, template: { spec: { containers } } };
+    return request.post("/api/v1/jobs", {
+      headers,
+      data: { metadata: { name }, spec: { type: "PyTorch", tasks: [task] } },
+    });
+  };
+  // Something to see: whole cards, a part of one, a job over several nodes, and one that cannot start.
+  await workspace("notebook", { resource: "nvidia.com/gpu", count: 2 });
+  await workspace("sketch", { resource: "nvidia.com/gpu", share: "0.5" });
+  await job("train", 3, 8);
+  await job("too-large", 400, 8);
+  await request.dispose();
+});
+
+for (const scheme of ["light", "dark"] as const) {
+  for (const locale of ["en", "zh-CN"]) {
+    test.describe(`${scheme} ${locale}`, () => {
+      test.use({ locale, colorScheme: scheme });
+      test("pages", async ({ page }) => {
+        test.setTimeout(420_000);
+        await signIn(page.request);
+        for (const [name, path] of pages) {
+          await page.goto(path);
+          await expect(page.locator("h1, h2").first()).toBeVisible();
+          await expect(page.locator('[role="status"][aria-label]')).toHaveCount(0);
+          await shot(page, `${name}-${scheme}-${locale}`);
+          await test.step(`${name} is accessible`, () => accessible(page));
+        }
+        for (const [kind, name] of [
+          ["workspaces", "notebook"],
+          ["jobs", "train"],
+          ["jobs", "too-large"],
+        ] as const) {
+          await page.goto(`/${kind}`);
+          await page.getByRole("link", { name, exact: true }).click();
+          await expect(page.locator("[data-phase]").first()).toBeVisible();
+          const address = page.url();
+          for (const tab of ["overview", "terminal", "logs", "events", "describe", "yaml", "usage"]) {
+            if (tab === "describe" && kind === "jobs") continue;
+            await page.goto(`${address}?tab=${tab}`);
+            await expect(page.getByRole("tabpanel")).toBeVisible();
+            await page.waitForTimeout(400);
+            await shot(page, `${kind}-${name}-${tab}-${scheme}-${locale}`);
+            await test.step(`${name} ${tab} is accessible`, () => accessible(page));
+          }
+        }
+      });
+    });
+  }
+}

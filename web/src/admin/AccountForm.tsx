@@ -1,0 +1,116 @@
+import { Button, Checkbox, Group, NativeSelect, NumberInput, Stack, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useQuery } from "@tanstack/react-query";
+import { useTranslation } from "react-i18next";
+import type { AccountRequest } from "../api/agreed";
+import { client, take } from "../api/client";
+import { asApiError } from "../api/error";
+import { accountsQuery } from "../api/shared";
+import type { AccountDetail } from "../api/types";
+import { faultOfName } from "../forms/values";
+import { useErrorText } from "../ui/states";
+import { useAction } from "../ui/useAction";
+import { ResourcesInput } from "./ResourcesInput";
+import { pairsOf, resourcesOf } from "./tree";
+
+/** Makes an account, or changes one. */
+export function AccountForm({ account, onDone }: { account?: AccountDetail; onDone: () => void }) {
+  const { t } = useTranslation();
+  const said = useErrorText();
+  const others = (useQuery(accountsQuery).data?.items ?? []).filter((one) => one.name !== account?.name);
+  const extras = (account ?? {}) as Partial<AccountRequest>;
+  const form = useForm({
+    initialValues: {
+      name: account?.name ?? "",
+      displayName: account?.displayName ?? "",
+      parent: account?.parent ?? "",
+      weight: (extras.weight ?? 1) as number,
+      everyone: extras.everyone ?? false,
+      guaranteed: pairsOf(account?.guaranteed),
+      deserved: pairsOf(account?.deserved),
+      capability: pairsOf(account?.capability),
+    },
+    validate: { name: (value) => (faultOfName(value, 63) ? t("faults.name") : null) },
+  });
+  const save = useAction({
+    quiet: true,
+    run: (values: typeof form.values) => {
+      const body: AccountRequest = {
+        name: values.name,
+        displayName: values.displayName || undefined,
+        parent: values.parent || undefined,
+        weight: values.weight,
+        everyone: values.everyone,
+        guaranteed: resourcesOf(values.guaranteed),
+        deserved: resourcesOf(values.deserved),
+        capability: resourcesOf(values.capability),
+      };
+      if (!account) return take(client.POST("/api/v1/accounts", { body } as never));
+      const { name, ...change } = body;
+      return take(
+        client.PUT("/api/v1/accounts/{name}", {
+          params: { path: { name: account.name } },
+          body: change,
+        } as never),
+      );
+    },
+    done: t("accounts.saved"),
+    changes: [["accounts"], ["me"]],
+    onDone,
+  });
+  const submit = form.onSubmit((values) =>
+    save.mutate(values, {
+      onError: (error) => {
+        const field = asApiError(error).field?.replace(/^spec\./, "");
+        form.setFieldError(field && field in values ? field : "name", said(error));
+      },
+    }),
+  );
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack>
+        <Group grow align="flex-start">
+          <TextInput
+            label={t("fields.name")}
+            required
+            disabled={account !== undefined}
+            {...form.getInputProps("name")}
+          />
+          <TextInput label={t("settings.displayName")} {...form.getInputProps("displayName")} />
+        </Group>
+        <Group grow align="flex-start">
+          <NativeSelect
+            label={t("accounts.parent")}
+            data={[
+              { value: "", label: t("accounts.top") },
+              ...others.map((one) => ({ value: one.name, label: one.displayName ?? one.name })),
+            ]}
+            {...form.getInputProps("parent")}
+          />
+          <NumberInput
+            label={t("accounts.weight")}
+            description={t("accounts.weightText")}
+            min={1}
+            allowDecimal={false}
+            {...form.getInputProps("weight")}
+          />
+        </Group>
+        {(["guaranteed", "deserved", "capability"] as const).map((field) => (
+          <ResourcesInput
+            key={field}
+            title={t(`accounts.${field}`)}
+            text={t(`accounts.${field}Text`)}
+            rows={form.values[field]}
+            onChange={(rows) => form.setFieldValue(field, rows)}
+          />
+        ))}
+        <Checkbox label={t("accounts.everyone")} {...form.getInputProps("everyone", { type: "checkbox" })} />
+        <Group justify="flex-end">
+          <Button type="submit" loading={save.isPending}>
+            {t("actions.save")}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,153 @@
+import { Button, Code, Group, Modal, NativeSelect, ScrollArea, Stack, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconDroplet, IconLock, IconLockOpen, IconUsersGroup } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { client, readText } from "../api/client";
+import { accountsQuery } from "../api/shared";
+import { Confirm } from "../ui/Confirm";
+import { useErrorText } from "../ui/states";
+import { useAction } from "../ui/useAction";
+import type { WholeNode } from "./NodePage";
+
+export function NodeActions({ node }: { node: WholeNode }) {
+  const { t } = useTranslation();
+  const [draining, drain] = useDisclosure();
+  const [occupying, occupation] = useDisclosure();
+  const params = { path: { name: node.name } };
+  const changes = [["nodes"]];
+  const cordon = useAction({
+    run: () => client.POST("/api/v1/nodes/{name}/cordon", { params }),
+    done: t("nodes.cordonDone"),
+    changes,
+  });
+  const uncordon = useAction({
+    run: () => client.POST("/api/v1/nodes/{name}/uncordon", { params }),
+    done: t("nodes.uncordonDone"),
+    changes,
+  });
+  return (
+    <Group gap="xs">
+      {node.schedulable === false ? (
+        <Button
+          leftSection={<IconLockOpen size={18} />}
+          loading={uncordon.isPending}
+          onClick={() => uncordon.mutate()}
+        >
+          {t("nodes.uncordon")}
+        </Button>
+      ) : (
+        <Button
+          variant="default"
+          leftSection={<IconLock size={18} />}
+          loading={cordon.isPending}
+          onClick={() => cordon.mutate()}
+        >
+          {t("nodes.cordon")}
+        </Button>
+      )}
+      <Button variant="default" leftSection={<IconUsersGroup size={18} />} onClick={occupation.open}>
+        {t("nodes.occupy")}
+      </Button>
+      <Button variant="default" leftSection={<IconDroplet size={18} />} onClick={drain.open}>
+        {t("nodes.drain")}
+      </Button>
+      <Drain name={node.name} opened={draining} onClose={drain.close} />
+      <Occupy name={node.name} opened={occupying} onClose={occupation.close} />
+    </Group>
+  );
+}
+
+interface DialogProps {
+  name: string;
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Empties a node, and shows how it goes. */
+function Drain({ name, opened, onClose }: DialogProps) {
+  const { t } = useTranslation();
+  const said = useErrorText();
+  const queries = useQueryClient();
+  const [lines, setLines] = useState<string>();
+  const begin = async () => {
+    setLines("");
+    const path = `/api/v1/nodes/${encodeURIComponent(name)}/drain`;
+    await readText(path, (piece) => setLines((before) => (before ?? "") + piece), { method: "POST" }).catch(
+      (error: unknown) => setLines((before) => `${before ?? ""}${said(error)}\n`),
+    );
+    void queries.invalidateQueries({ queryKey: ["nodes"] });
+  };
+  if (lines === undefined) {
+    return (
+      <Confirm
+        opened={opened}
+        onClose={onClose}
+        onConfirm={() => void begin()}
+        danger
+        title={t("nodes.drainTitle", { name })}
+        lost={[t("nodes.drainLost")]}
+        confirm={t("nodes.drain")}
+      >
+        {t("nodes.drainText")}
+      </Confirm>
+    );
+  }
+  return (
+    <Modal
+      opened={opened}
+      onClose={() => {
+        setLines(undefined);
+        onClose();
+      }}
+      title={t("nodes.drainTitle", { name })}
+      size="lg"
+      centered
+    >
+      <ScrollArea.Autosize mah={360}>
+        <Code block role="log">
+          {lines || t("nodes.drainBegins")}
+        </Code>
+      </ScrollArea.Autosize>
+    </Modal>
+  );
+}
+
+/** Keeps a node for one account. */
+function Occupy({ name, opened, onClose }: DialogProps) {
+  const { t } = useTranslation();
+  const [account, setAccount] = useState("");
+  const accounts = useQuery(accountsQuery).data?.items ?? [];
+  const save = useAction({
+    run: () =>
+      client.PUT("/api/v1/nodes/{name}/account", {
+        params: { path: { name } },
+        body: { account: account || null },
+      } as never),
+    done: t("nodes.occupied"),
+    changes: [["nodes"]],
+    onDone: onClose,
+  });
+  return (
+    <Modal opened={opened} onClose={onClose} title={t("nodes.occupyTitle", { name })} centered>
+      <Stack>
+        <Text size="sm">{t("nodes.occupyText")}</Text>
+        <NativeSelect
+          label={t("fields.account")}
+          value={account}
+          onChange={(event) => setAccount(event.currentTarget.value)}
+          data={[
+            { value: "", label: t("nodes.everyone") },
+            ...accounts.map((one) => ({ value: one.name, label: one.displayName ?? one.name })),
+          ]}
+        />
+        <Group justify="flex-end">
+          <Button loading={save.isPending} onClick={() => save.mutate()}>
+            {t("actions.save")}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

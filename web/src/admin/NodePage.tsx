@@ -1,0 +1,131 @@
+import { Anchor, Group, Stack, Table, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { useTranslation } from "react-i18next";
+import type { NodeExtras, NodePod } from "../api/agreed";
+import { client, take } from "../api/client";
+import type { NodeView } from "../api/types";
+import { Facts } from "../ui/Facts";
+import { ResourceMeter } from "../ui/Meter";
+import { PageHeader } from "../ui/PageHeader";
+import { Panel } from "../ui/Panel";
+import { useResourceTitle } from "../ui/resources";
+import { YesNo } from "../ui/Status";
+import { Loaded } from "../ui/states";
+import { Rows } from "../ui/Table";
+import { LabelsPanel } from "./LabelsPanel";
+import { NodeActions } from "./NodeActions";
+import { TaintsPanel } from "./TaintsPanel";
+
+export type WholeNode = Partial<NodeView> & NodeExtras & { name: string };
+
+export function NodePage() {
+  const { t } = useTranslation();
+  const { node: name } = useParams({ strict: false }) as { node: string };
+  const query = useQuery({
+    queryKey: ["nodes", "one", name],
+    queryFn: async () =>
+      (await take(
+        client.GET("/api/v1/nodes/{name}", { params: { path: { name } } }),
+      )) as unknown as WholeNode,
+  });
+  const node = query.data;
+  return (
+    <>
+      <PageHeader
+        title={name}
+        above={{ title: t("nav.nodes"), to: "/admin/nodes" }}
+        beside={
+          node && (
+            <YesNo
+              good={node.ready !== false && node.schedulable !== false}
+              yes={t("nodes.ready")}
+              no={node.ready ? t("nodes.cordoned") : t("nodes.notReady")}
+            />
+          )
+        }
+        actions={node && <NodeActions node={node} />}
+      />
+      <Loaded query={query} missing="route">
+        {(found) => <Details node={found} />}
+      </Loaded>
+    </>
+  );
+}
+
+function Details({ node }: { node: WholeNode }) {
+  const { t } = useTranslation();
+  const title = useResourceTitle();
+  const allocatable = Object.entries((node.allocatable ?? {}) as Record<string, string>);
+  const requested = (node.requested ?? {}) as Record<string, string>;
+  return (
+    <Stack gap="lg">
+      <Panel title={t("nodes.use")}>
+        <Stack gap="md" maw={520}>
+          {allocatable.map(([resource, total]) => (
+            <ResourceMeter
+              key={resource}
+              resource={resource}
+              label={title(resource)}
+              used={requested[resource]}
+              total={total}
+            />
+          ))}
+        </Stack>
+      </Panel>
+      {node.conditions && (
+        <Panel title={t("nodes.conditions")}>
+          <Facts
+            facts={node.conditions.map((one) => [
+              one.type,
+              <Text key={one.type} size="sm" title={one.message}>
+                {one.status} {one.reason && `· ${one.reason}`}
+              </Text>,
+            ])}
+          />
+        </Panel>
+      )}
+      <LabelsPanel node={node} />
+      <TaintsPanel node={node} />
+      {node.pods && typeof node.pods !== "number" && <Pods pods={node.pods} />}
+    </Stack>
+  );
+}
+
+function Pods({ pods }: { pods: NodePod[] }) {
+  const { t } = useTranslation();
+  if (pods.length === 0) return <Text c="dimmed">{t("nodes.noPods")}</Text>;
+  return (
+    <Rows
+      label={t("resources.pods")}
+      heads={[t("fields.name"), t("nodes.podKind"), t("fields.user"), t("fields.state"), t("fields.given")]}
+    >
+      {pods.map((pod) => (
+        <Table.Tr key={`${pod.namespace}/${pod.name}`}>
+          <Table.Td>
+            <Group gap={4}>
+              <Text size="sm" fw={600}>
+                {pod.name}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {pod.namespace}
+              </Text>
+            </Group>
+          </Table.Td>
+          <Table.Td>{pod.kind}</Table.Td>
+          <Table.Td>
+            {pod.user ? (
+              <Anchor component={Link} to="/admin/users" size="sm">
+                {pod.user}
+              </Anchor>
+            ) : (
+              "–"
+            )}
+          </Table.Td>
+          <Table.Td>{pod.phase ?? "–"}</Table.Td>
+          <Table.Td>{pod.cards ?? "–"}</Table.Td>
+        </Table.Tr>
+      ))}
+    </Rows>
+  );
+}

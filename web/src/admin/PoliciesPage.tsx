@@ -1,0 +1,134 @@
+import { Badge, Button, Group, Modal, Stack, Switch, Text } from "@mantine/core";
+import { IconCalendarTime, IconPlus } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Policy } from "../api/agreed";
+import { client, take } from "../api/client";
+import { Confirm } from "../ui/Confirm";
+import { PageHeader } from "../ui/PageHeader";
+import { Panel } from "../ui/Panel";
+import { Empty, Loaded } from "../ui/states";
+import { useAction } from "../ui/useAction";
+import { PolicyForm } from "./PolicyForm";
+import { PolicyPreview } from "./PolicyPreview";
+import { rulesOf } from "./policy";
+
+export function PoliciesPage() {
+  const { t } = useTranslation();
+  const [editing, setEditing] = useState<Partial<Policy>>();
+  const query = useQuery({ queryKey: ["policies"], queryFn: () => take(client.GET("/api/v1/policies")) });
+  const create = (
+    <Button leftSection={<IconPlus size={18} />} onClick={() => setEditing({})}>
+      {t("policies.new")}
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader title={t("nav.policies")} text={t("policies.text")} actions={query.data && create} />
+      <Loaded query={query} missing="route">
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty icon={IconCalendarTime} title={t("policies.none")} action={create}>
+              {t("policies.noneText")}
+            </Empty>
+          ) : (
+            <Stack gap="lg">
+              {(items as unknown as Policy[]).map((one) => (
+                <OnePolicy key={one.name} policy={one} onEdit={() => setEditing(one)} />
+              ))}
+            </Stack>
+          )
+        }
+      </Loaded>
+      <Modal
+        opened={editing !== undefined}
+        onClose={() => setEditing(undefined)}
+        title={editing?.name ? t("policies.edit") : t("policies.new")}
+        size="lg"
+        centered
+      >
+        {editing && <PolicyForm policy={editing} onDone={() => setEditing(undefined)} />}
+      </Modal>
+    </>
+  );
+}
+
+function OnePolicy({ policy, onEdit }: { policy: Policy; onEdit: () => void }) {
+  const { t } = useTranslation();
+  const [asking, setAsking] = useState<"enable" | "delete">();
+  const params = { path: { name: policy.name } };
+  const enable = useAction({
+    run: (enabled: boolean) =>
+      client.PUT("/api/v1/policies/{name}/enabled", { params, body: { enabled } } as never),
+    done: t("policies.changed"),
+    changes: [["policies"]],
+    onDone: () => setAsking(undefined),
+  });
+  const remove = useAction({
+    run: () => client.DELETE("/api/v1/policies/{name}", { params } as never),
+    done: t("policies.deleted"),
+    changes: [["policies"]],
+    onDone: () => setAsking(undefined),
+  });
+  return (
+    <Panel>
+      <Group justify="space-between" align="flex-start">
+        <div>
+          <Text fw={600}>{policy.name}</Text>
+          <Group gap="xs" mt="xs">
+            {rulesOf(policy.spec).map((rule) => (
+              <Badge key={rule.kind} variant="light" tt="none">
+                {t(`policies.rules.${rule.kind}`, rule.values)}
+              </Badge>
+            ))}
+          </Group>
+        </div>
+        <Group>
+          <Switch
+            label={policy.enabled ? t("policies.on") : t("policies.off")}
+            checked={policy.enabled}
+            // What it would do is shown before it is switched on; switching off needs no second thought.
+            onChange={() => (policy.enabled ? enable.mutate(false) : setAsking("enable"))}
+          />
+          <Button variant="default" size="xs" onClick={onEdit}>
+            {t("actions.edit")}
+          </Button>
+          <Button variant="subtle" color="red" size="xs" onClick={() => setAsking("delete")}>
+            {t("actions.delete")}
+          </Button>
+        </Group>
+      </Group>
+      <Modal
+        opened={asking === "enable"}
+        onClose={() => setAsking(undefined)}
+        title={t("policies.enableTitle", { name: policy.name })}
+        size="lg"
+        centered
+      >
+        <Stack>
+          <PolicyPreview spec={policy.spec} />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={() => setAsking(undefined)}>
+              {t("actions.back")}
+            </Button>
+            <Button loading={enable.isPending} onClick={() => enable.mutate(true)}>
+              {t("policies.enable")}
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+      <Confirm
+        opened={asking === "delete"}
+        onClose={() => setAsking(undefined)}
+        onConfirm={() => remove.mutate()}
+        busy={remove.isPending}
+        danger
+        title={t("policies.deleteTitle", { name: policy.name })}
+        confirm={t("actions.delete")}
+      >
+        {t("policies.deleteText")}
+      </Confirm>
+    </Panel>
+  );
+}

@@ -1,0 +1,26 @@
+// Names for what answers hold, so that pages need not know how the generated file is built.
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type Me = Schemas["Me"];
+export type WorkspaceView = Schemas["WorkspaceView"];
+export type WorkspaceDetail = Schemas["WorkspaceDetail"];
+export type NewWorkspace = Schemas["NewWorkspace"];
+export type WorkspacePhase = Schemas["WorkspacePhase"];
+export type JobView = Schemas["JobView"];
+export type JobDetail = Schemas["JobDetail"];
+export type JobPhase = Schemas["JobPhase"];
+export type JobType = Schemas["JobType"];
+export type Why = Schemas["Why"];
+export type EventView = Schemas["EventView"];
+export type NodeView = Schemas["NodeView"];
+export type CardView = Schemas["CardView"];
+export type Holder = Schemas["Holder"];
+export type AccountView = Schemas["AccountView"];
+export type AccountDetail = Schemas["AccountDetail"];
+export type UserView = Schemas["UserView"];
+export type SessionView = Schemas["SessionView"];
+export type KeyView = Schemas["KeyView"];
+export type Scope = Schemas["Scope"];
+export type ResourceList = Record<string, string>;

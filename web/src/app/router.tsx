@@ -1,0 +1,136 @@
+// Pages and their addresses. Each page is loaded when somebody goes there.
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { asApiError } from "../api/error";
+import { HomePage } from "../home/HomePage";
+import { ErrorState, Loading } from "../ui/states";
+import { Missing } from "./Missing";
+import { queries } from "./queries";
+import { Shell } from "./Shell";
+import { meQuery } from "./session";
+
+const root = createRootRoute({ component: Outlet });
+
+const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
+
+/** A path of ours to go back to after the sign-in: never an address of another site. */
+export function safeBack(value: unknown): string | undefined {
+  const path = text(value);
+  return path && /^\/(?![/\\])/.test(path) ? path : undefined;
+}
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: "/login",
+  validateSearch: (search) => ({ back: safeBack(search.back), failed: text(search.failed) }),
+  component: lazyRouteComponent(() => import("../login/LoginPage"), "LoginPage"),
+});
+
+const password = createRoute({
+  getParentRoute: () => root,
+  path: "/password",
+  validateSearch: (search) => ({ back: safeBack(search.back) }),
+  component: lazyRouteComponent(() => import("../login/FirstPasswordPage"), "FirstPasswordPage"),
+});
+
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: "inside",
+  component: Shell,
+  beforeLoad: async ({ location }) => {
+    const me = await queries.ensureQueryData(meQuery).catch((error: unknown) => {
+      if (asApiError(error).code === "signedOut") {
+        throw redirect({ to: "/login", search: { back: location.href, failed: undefined } });
+      }
+      throw error;
+    });
+    if (me.mustChangePassword) throw redirect({ to: "/password", search: { back: location.href } });
+  },
+});
+
+const page = <Path extends string>(
+  path: Path,
+  load: Parameters<typeof lazyRouteComponent>[0],
+  name: string,
+) =>
+  createRoute({
+    getParentRoute: () => inside,
+    path,
+    component: lazyRouteComponent(load as never, name as never),
+  });
+
+const newWorkspace = createRoute({
+  getParentRoute: () => inside,
+  path: "/workspaces/new",
+  validateSearch: (search) => ({ template: text(search.template), volume: text(search.volume) }),
+  component: lazyRouteComponent(() => import("../workspaces/NewWorkspacePage"), "NewWorkspacePage"),
+});
+
+const newJob = createRoute({
+  getParentRoute: () => inside,
+  path: "/jobs/new",
+  validateSearch: (search) => ({ template: text(search.template), clone: text(search.clone) }),
+  component: lazyRouteComponent(() => import("../jobs/NewJobPage"), "NewJobPage"),
+});
+
+const workspace = createRoute({
+  getParentRoute: () => inside,
+  path: "/workspaces/$namespace/$name",
+  validateSearch: (search) => ({ tab: text(search.tab) }),
+  component: lazyRouteComponent(() => import("../workspaces/WorkspacePage"), "WorkspacePage"),
+});
+
+const job = createRoute({
+  getParentRoute: () => inside,
+  path: "/jobs/$namespace/$name",
+  validateSearch: (search) => ({ tab: text(search.tab) }),
+  component: lazyRouteComponent(() => import("../jobs/JobPage"), "JobPage"),
+});
+
+const tree = root.addChildren([
+  login,
+  password,
+  inside.addChildren([
+    createRoute({ getParentRoute: () => inside, path: "/", component: HomePage }),
+    page("/workspaces", () => import("../workspaces/WorkspacesPage"), "WorkspacesPage"),
+    newWorkspace,
+    workspace,
+    page("/jobs", () => import("../jobs/JobsPage"), "JobsPage"),
+    newJob,
+    job,
+    page("/cards", () => import("../heatmap/HeatmapPage"), "HeatmapPage"),
+    page("/templates", () => import("../templates/TemplatesPage"), "TemplatesPage"),
+    page("/volumes", () => import("../volumes/VolumesPage"), "VolumesPage"),
+    page("/apps", () => import("../apps/AppsPage"), "AppsPage"),
+    page("/settings", () => import("../settings/SettingsPage"), "SettingsPage"),
+    page("/admin/nodes", () => import("../admin/NodesPage"), "NodesPage"),
+    page("/admin/nodes/$node", () => import("../admin/NodePage"), "NodePage"),
+    page("/admin/users", () => import("../admin/UsersPage"), "UsersPage"),
+    page("/admin/users/$user/sessions", () => import("../admin/UserSessionsPage"), "UserSessionsPage"),
+    page("/admin/accounts", () => import("../admin/AccountsPage"), "AccountsPage"),
+    page("/admin/accounts/$account", () => import("../admin/AccountPage"), "AccountPage"),
+    page("/admin/policies", () => import("../admin/PoliciesPage"), "PoliciesPage"),
+    page("/admin/audit", () => import("../admin/AuditPage"), "AuditPage"),
+  ]),
+]);
+
+export const router = createRouter({
+  routeTree: tree,
+  defaultPreload: "intent",
+  defaultPendingComponent: () => <Loading />,
+  defaultErrorComponent: ({ error, reset }) => <ErrorState error={error} retry={reset} />,
+  defaultNotFoundComponent: Missing,
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

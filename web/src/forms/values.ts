@@ -1,0 +1,108 @@
+// What forms of workspaces and jobs have in common: values as people type them, checked and put into requests. Pure.
+import { parseQuantity } from "../ui/format";
+
+export type Fault =
+  | "required"
+  | "name"
+  | "quantity"
+  | "path"
+  | "variable"
+  | "reserved"
+  | "twice"
+  | "whole"
+  | "share";
+
+export interface Pair {
+  name: string;
+  value: string;
+}
+
+export interface CardValues {
+  /** The resource; empty for no cards. */
+  resource: string;
+  how: "count" | "share";
+  count: number;
+  share: number;
+}
+
+export interface MountValues {
+  claim: string;
+  path: string;
+  readOnly: boolean;
+}
+
+export const noCards: CardValues = { resource: "", how: "count", count: 1, share: 0.5 };
+
+const reservedVariables = new Set([
+  "NVIDIA_VISIBLE_DEVICES",
+  "NVIDIA_MIG_CONFIG_DEVICES",
+  "ASCEND_VISIBLE_DEVICES",
+  "ASCEND_RT_VISIBLE_DEVICES",
+  "AMD_VISIBLE_DEVICES",
+]);
+
+export function faultOfName(name: string, most: number): Fault | undefined {
+  if (!name) return "required";
+  return name.length <= most && /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name) ? undefined : "name";
+}
+
+export function faultOfAmount(text: string): Fault | undefined {
+  const value = parseQuantity(text);
+  return value !== undefined && value > 0 ? undefined : "quantity";
+}
+
+export function faultOfPath(path: string): Fault | undefined {
+  const parts = path.replace(/\/+$/, "").split("/").slice(1);
+  const whole = path.startsWith("/") && parts.length > 0;
+  if (!whole || parts.some((part) => part === "" || part === "." || part === "..")) return "path";
+  const device = parts[0] === "dev" && !(parts.length === 2 && parts[1] === "shm");
+  return device || parts[0] === "proc" || parts[0] === "sys" || path.includes(":") ? "path" : undefined;
+}
+
+export function faultOfVariable(name: string): Fault | undefined {
+  if (!name) return "required";
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return "variable";
+  return reservedVariables.has(name) || name.startsWith("MAAR_") ? "reserved" : undefined;
+}
+
+export function faultOfCards(cards: CardValues): Fault | undefined {
+  if (!cards.resource) return undefined;
+  if (cards.how === "count") {
+    return Number.isInteger(cards.count) && cards.count >= 1 && cards.count <= 1024 ? undefined : "whole";
+  }
+  return cards.share > 0 && cards.share < 1 ? undefined : "share";
+}
+
+export function cardsOf(cards: CardValues) {
+  if (!cards.resource) return undefined;
+  return cards.how === "count"
+    ? { resource: cards.resource, count: cards.count }
+    : { resource: cards.resource, share: String(cards.share) };
+}
+
+/** A command line as a shell reads it; nothing if it was left empty. */
+export function commandOf(line: string): string[] | undefined {
+  return line.trim() ? ["sh", "-c", line.trim()] : undefined;
+}
+
+/** Puts faults of the rows of a list under the names that the form knows them by. */
+export function rowFaults<Row>(
+  list: string,
+  rows: Row[],
+  check: (row: Row) => Partial<Record<keyof Row, Fault | undefined>>,
+): Record<string, Fault> {
+  const faults: Record<string, Fault> = {};
+  rows.forEach((row, index) => {
+    for (const [field, fault] of Object.entries(check(row))) {
+      if (fault) faults[`${list}.${index}.${field}`] = fault as Fault;
+    }
+  });
+  return faults;
+}
+
+/** A name that is likely free, so that nobody has to think of one: three letters and three digits of chance. */
+export function suggestName(prefix: string, chance: () => number): string {
+  const letters = "bcdfghjkmnpqrstvwxz";
+  const pick = (from: string) => from[Math.floor(chance() * from.length)] ?? "a";
+  return `${prefix}-${pick(letters)}${pick("aeou")}${pick(letters)}${Math.floor(chance() * 90 + 10)}`;
+}

@@ -1,0 +1,103 @@
+import { Anchor, Button, Stack, Text } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import type { NodeHistory } from "../api/agreed";
+import type { Holder } from "../api/types";
+import { Facts } from "../ui/Facts";
+import { cardTitle, formatBytes, modelTitle } from "../ui/format";
+import { When } from "../ui/When";
+import classes from "./heatmap.module.css";
+import type { Cell } from "./model";
+import { strip } from "./palette";
+
+/** One card: what it does, who is on it, and how its day was. */
+export function CardDetails({ cell, history }: { cell: Cell; history?: NodeHistory }) {
+  const { t } = useTranslation();
+  const { card, node } = cell;
+  const measured = (value: number | null | undefined, text: (value: number) => string) =>
+    value == null ? t("heatmap.notMeasured") : text(value);
+  const facts: [string, ReactNode][] = [
+    [t("fields.node"), node.name],
+    [t("heatmap.number"), card.index],
+    [t("forms.cardKind"), modelTitle(node.model) ?? cardTitle(cell.resource)],
+    [t("fields.state"), t(`heatmap.states.${cell.state}`)],
+    [t("heatmap.utilisation"), measured(card.utilisation, (value) => `${Math.round(value)}%`)],
+    [
+      t("heatmap.memory"),
+      measured(
+        card.memoryUsed,
+        (value) => `${formatBytes(value)}${card.memoryTotal ? ` / ${formatBytes(card.memoryTotal)}` : ""}`,
+      ),
+    ],
+    [t("heatmap.temperature"), measured(card.temperature, (value) => `${Math.round(value)} °C`)],
+  ];
+  if (card.freeAt) facts.push([t("heatmap.freeAt"), <When key="free" at={card.freeAt} />]);
+  const day = history?.nodes[node.name]?.[String(card.index)];
+  return (
+    <Stack gap="md">
+      <Facts facts={facts} />
+      <div>
+        <Text size="sm" c="dimmed" mb={4}>
+          {t("heatmap.who")}
+        </Text>
+        {card.holders.length === 0 && <Text size="sm">{t("heatmap.nobody")}</Text>}
+        {card.holders.map((holder, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: hidden holders have nothing to tell them apart
+          <OneHolder key={index} holder={holder} />
+        ))}
+      </div>
+      {day && (
+        <div>
+          <Text size="sm" c="dimmed" mb={4}>
+            {t("heatmap.dayStrip")}
+          </Text>
+          <div
+            className={`${classes.grid} ${classes.strip}`}
+            role="img"
+            aria-label={t("heatmap.dayStrip")}
+            style={{ background: strip(day, "var(--gap)") }}
+          />
+        </div>
+      )}
+      {cell.state === "free" && (
+        <Button component={Link} to="/workspaces/new" variant="light" leftSection={<IconPlus size={16} />}>
+          {t("heatmap.use")}
+        </Button>
+      )}
+    </Stack>
+  );
+}
+
+function OneHolder({ holder }: { holder: Holder }) {
+  const { t } = useTranslation();
+  const { kind, namespace, name } = holder;
+  const who = holder.user ?? t("cards.somebody");
+  const share = holder.share ? ` · ${t("heatmap.part", { share: holder.share })}` : "";
+  const to = kind === "job" ? "/jobs/$namespace/$name" : "/workspaces/$namespace/$name";
+  return (
+    <Text size="sm">
+      {who}
+      {share}
+      {namespace && name && (
+        <>
+          {" · "}
+          {kind === "pod" ? (
+            name
+          ) : (
+            <Anchor
+              component={Link}
+              to={to}
+              params={{ namespace, name } as never}
+              search={{ tab: undefined } as never}
+              inherit
+            >
+              {name}
+            </Anchor>
+          )}
+        </>
+      )}
+    </Text>
+  );
+}

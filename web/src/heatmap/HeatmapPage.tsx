@@ -1,0 +1,145 @@
+// All cards of the cluster: how busy they are, who is on them, and which are free.
+import { Button, Grid, Group, NativeSelect, SegmentedControl, Stack, Text } from "@mantine/core";
+import { IconFilterOff, IconLayoutGrid } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { NodeView } from "../api/types";
+import { useMe } from "../app/session";
+import { cardTitle } from "../ui/format";
+import { PageHeader } from "../ui/PageHeader";
+import { Panel } from "../ui/Panel";
+import { Empty, Loaded } from "../ui/states";
+import { useNow } from "../ui/When";
+import { CardDetails } from "./CardDetails";
+import { CardGrid } from "./CardGrid";
+import { Legend } from "./Legend";
+import { type Cell, type Filter, filterRows, type Metric, rowsOf } from "./model";
+import { historyQuery, nodesQuery } from "./queries";
+
+const everything: Filter = { pool: "", resource: "", only: "all" };
+
+export function HeatmapPage() {
+  const { t } = useTranslation();
+  // Who is where comes with the stream of changes; how busy a card is has to be asked for.
+  const query = useQuery({ ...nodesQuery, refetchInterval: 15_000 });
+  return (
+    <>
+      <PageHeader title={t("nav.cards")} text={t("heatmap.text")} />
+      <Loaded query={query}>{(nodes) => <Heatmap nodes={nodes} />}</Loaded>
+    </>
+  );
+}
+
+const keyOf = (cell: Cell) => `${cell.node.name}/${cell.resource}/${cell.card.index}`;
+
+function Heatmap({ nodes }: { nodes: NodeView[] }) {
+  const { t } = useTranslation();
+  const now = useNow();
+  const { namespace } = useMe();
+  const [metric, setMetric] = useState<Metric>("utilisation");
+  const [view, setView] = useState("now");
+  const [filter, setFilter] = useState(everything);
+  const [chosen, setChosen] = useState<string>();
+  const history = useQuery(historyQuery).data;
+  const all = useMemo(() => rowsOf(nodes, { metric, now, namespace }), [nodes, metric, now, namespace]);
+  const rows = useMemo(() => filterRows(all, filter), [all, filter]);
+  const cell = rows.flatMap((row) => row.cells).find((one) => keyOf(one) === chosen);
+  const pools = [...new Set(nodes.flatMap((node) => node.pool ?? []))].sort();
+  const kinds = [...new Set(nodes.flatMap((node) => node.cards.map((kind) => kind.resource)))].sort();
+  if (all.length === 0) {
+    return (
+      <Empty icon={IconLayoutGrid} title={t("heatmap.none")}>
+        {t("heatmap.noneText")}
+      </Empty>
+    );
+  }
+  return (
+    <Stack gap="lg">
+      <Group align="flex-end" gap="md">
+        <SegmentedControl
+          aria-label={t("heatmap.metric")}
+          value={metric}
+          onChange={(value) => setMetric(value as Metric)}
+          data={(["utilisation", "memory", "temperature"] as const).map((value) => ({
+            value,
+            label: t(`heatmap.${value}`),
+          }))}
+        />
+        <SegmentedControl
+          aria-label={t("heatmap.view")}
+          value={view}
+          onChange={setView}
+          data={[
+            { value: "now", label: t("heatmap.now") },
+            { value: "day", label: t("heatmap.day"), disabled: !history },
+          ]}
+        />
+        <NativeSelect
+          aria-label={t("heatmap.show")}
+          value={filter.only}
+          onChange={(event) => setFilter({ ...filter, only: event.currentTarget.value as Filter["only"] })}
+          data={(["all", "free", "soon", "mine"] as const).map((value) => ({
+            value,
+            label: t(`heatmap.only.${value}`),
+          }))}
+        />
+        <NativeSelect
+          aria-label={t("fields.pool")}
+          value={filter.pool}
+          onChange={(event) => setFilter({ ...filter, pool: event.currentTarget.value })}
+          data={[
+            { value: "", label: t("heatmap.allPools") },
+            ...pools.map((value) => ({ value, label: value })),
+          ]}
+        />
+        <NativeSelect
+          aria-label={t("forms.cardKind")}
+          value={filter.resource}
+          onChange={(event) => setFilter({ ...filter, resource: event.currentTarget.value })}
+          data={[
+            { value: "", label: t("heatmap.allKinds") },
+            ...kinds.map((value) => ({ value, label: cardTitle(value) })),
+          ]}
+        />
+      </Group>
+      {rows.length === 0 ? (
+        <Empty
+          icon={IconFilterOff}
+          title={t("heatmap.noHit")}
+          action={
+            <Button variant="default" onClick={() => setFilter(everything)}>
+              {t("heatmap.showAll")}
+            </Button>
+          }
+        />
+      ) : (
+        <Grid gap="lg">
+          <Grid.Col span={{ base: 12, lg: 8 }}>
+            <Panel>
+              <Legend rows={rows} metric={metric} />
+              <CardGrid
+                rows={rows}
+                history={view === "day" ? history : undefined}
+                chosen={chosen}
+                keyOf={keyOf}
+                onChoose={(one) => setChosen(keyOf(one))}
+              />
+            </Panel>
+          </Grid.Col>
+          <Grid.Col span={{ base: 12, lg: 4 }}>
+            <Panel title={t("heatmap.details")} pos="sticky" top={76}>
+              {cell ? (
+                <CardDetails cell={cell} history={history} />
+              ) : (
+                <Text c="dimmed" size="sm">
+                  {t("heatmap.choose")}
+                </Text>
+              )}
+            </Panel>
+          </Grid.Col>
+        </Grid>
+      )}
+    </Stack>
+  );
+}

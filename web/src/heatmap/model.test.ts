@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import type { NodeView } from "../api/types";
+import { countStates, filterRows, type MeasuredCard, measureOf, move, rowsOf, textOf } from "./model";
+import { colourOf, contrast, inkOn, strip } from "./palette";
+
+const card = (index: number, more: Partial<MeasuredCard> = {}): MeasuredCard => ({
+  index,
+  holders: [],
+  ...more,
+});
+const node = (name: string, cards: MeasuredCard[], more: Partial<NodeView> = {}): NodeView => ({
+  name,
+  ready: true,
+  schedulable: true,
+  lent: false,
+  allocatable: {},
+  requested: {},
+  pods: 0,
+  cards: cards.length ? [{ resource: "nvidia.com/gpu", cards }] : [],
+  ...more,
+});
+
+const now = new Date("2026-01-01T12:00:00Z");
+const options = { metric: "utilisation" as const, now, namespace: "user-ada" };
+const nodes = [
+  node(
+    "a",
+    [
+      card(0, { holders: [{ namespace: "user-ada" }], utilisation: 87, freeAt: "2026-01-01T12:30:00Z" }),
+      card(1, { holders: [{ share: "0.5" }, { share: "0.5" }] }),
+    ],
+    { pool: "a100" },
+  ),
+  node("b", [card(0)], { pool: "t4" }),
+  node("c", [card(0)], { schedulable: false }),
+  node("d", []),
+];
+
+describe("cells", () => {
+  it("say whether a card is free, whole, shared or closed", () => {
+    expect(countStates(rowsOf(nodes, options))).toEqual({ free: 1, exclusive: 1, shared: 1, closed: 1 });
+  });
+
+  it("know mine and what is free soon", () => {
+    const [first, second] = rowsOf(nodes, options)[0]?.cells ?? [];
+    expect(first).toMatchObject({ mine: true, freeSoon: true, text: "87%", value: 0.87 });
+    expect(second).toMatchObject({ mine: false, freeSoon: false, text: "", value: undefined });
+  });
+
+  it("measure what was chosen", () => {
+    const one = card(0, { memoryUsed: 20, memoryTotal: 80, temperature: 65 });
+    expect(measureOf(one, "memory")).toBe(0.25);
+    expect(textOf(one, "temperature")).toBe("65°");
+    expect(measureOf(card(0, { memoryUsed: 1, memoryTotal: 0 }), "memory")).toBeUndefined();
+  });
+});
+
+describe("filters", () => {
+  const names = (filter: Parameters<typeof filterRows>[1]) =>
+    filterRows(rowsOf(nodes, options), filter).map((row) => row.node.name);
+  it("leave the nodes that have what is wanted", () => {
+    expect(names({ pool: "", resource: "", only: "all" })).toEqual(["a", "b", "c"]);
+    expect(names({ pool: "", resource: "", only: "free" })).toEqual(["b"]);
+    expect(names({ pool: "", resource: "", only: "soon" })).toEqual(["a", "b"]);
+    expect(names({ pool: "", resource: "", only: "mine" })).toEqual(["a"]);
+    expect(names({ pool: "t4", resource: "", only: "all" })).toEqual(["b"]);
+    expect(names({ pool: "", resource: "other/card", only: "all" })).toEqual([]);
+  });
+});
+
+describe("keys", () => {
+  const rows = rowsOf(nodes, options);
+  it("lead from card to card and never out of the map", () => {
+    expect(move(rows, { row: 0, column: 0 }, "ArrowRight")).toEqual({ row: 0, column: 1 });
+    expect(move(rows, { row: 0, column: 1 }, "ArrowRight")).toEqual({ row: 0, column: 1 });
+    expect(move(rows, { row: 0, column: 1 }, "ArrowDown")).toEqual({ row: 1, column: 0 });
+    expect(move(rows, { row: 2, column: 0 }, "PageDown")).toEqual({ row: 2, column: 0 });
+    expect(move(rows, { row: 0, column: 1 }, "Home")).toEqual({ row: 0, column: 0 });
+    expect(move(rows, { row: 0, column: 0 }, "x")).toBeUndefined();
+  });
+});
+
+describe("colours", () => {
+  it("grow lighter with the value, and letters on them can be read", () => {
+    let before = 0;
+    for (let value = 0; value <= 1.0001; value += 0.05) {
+      const colour = colourOf(value);
+      const light = contrast(colour, [0, 0, 0]);
+      expect(light).toBeGreaterThanOrEqual(before);
+      before = light;
+      expect(contrast(colour, inkOn(colour))).toBeGreaterThan(4.5);
+    }
+  });
+
+  it("of a strip have gaps where nothing was measured", () => {
+    expect(strip([0, null], "transparent")).toBe(
+      "linear-gradient(to right, rgb(0 34 78) 0.00% 50.00%, transparent 50.00% 100.00%)",
+    );
+    expect(strip([], "transparent")).toBe("transparent");
+  });
+});

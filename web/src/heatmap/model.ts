@@ -1,0 +1,155 @@
+// What the heat map shows of each card, which nodes it shows, and where the arrow keys lead. Pure.
+import type { CardView, NodeView } from "../api/types";
+
+export type Metric = "utilisation" | "memory" | "temperature";
+
+/** What a card has besides its holders where somebody measures it. */
+export type MeasuredCard = CardView & {
+  utilisation?: number | null;
+  memoryUsed?: number | null;
+  memoryTotal?: number | null;
+  temperature?: number | null;
+  exclusive?: boolean;
+  freeAt?: string | null;
+};
+
+export type CardState = "free" | "exclusive" | "shared" | "closed";
+
+export interface Cell {
+  node: NodeView;
+  resource: string;
+  card: MeasuredCard;
+  state: CardState;
+  /** From 0 to 1; nothing where nothing is measured. */
+  value: number | undefined;
+  /** The same for people, such as 87%. */
+  text: string;
+  freeSoon: boolean;
+  mine: boolean;
+}
+
+export interface Row {
+  node: NodeView;
+  cells: Cell[];
+}
+
+/** A card that is expected to be free within this time is free soon. */
+const soonMs = 60 * 60 * 1000;
+/** What is cold and what is hot for a card, in degrees Celsius. */
+const cold = 25;
+const hot = 90;
+
+export function measureOf(card: MeasuredCard, metric: Metric): number | undefined {
+  if (metric === "utilisation") return card.utilisation == null ? undefined : card.utilisation / 100;
+  if (metric === "temperature") {
+    return card.temperature == null ? undefined : (card.temperature - cold) / (hot - cold);
+  }
+  if (card.memoryUsed == null || !card.memoryTotal) return undefined;
+  return card.memoryUsed / card.memoryTotal;
+}
+
+export function textOf(card: MeasuredCard, metric: Metric): string {
+  const value = measureOf(card, metric);
+  if (value === undefined) return "";
+  return metric === "temperature" ? `${Math.round(card.temperature ?? 0)}°` : `${Math.round(value * 100)}%`;
+}
+
+export function stateOf(node: NodeView, card: MeasuredCard): CardState {
+  if (card.holders.length > 0) {
+    const whole = card.exclusive ?? card.holders.every((holder) => !holder.share);
+    return whole ? "exclusive" : "shared";
+  }
+  return node.ready && node.schedulable ? "free" : "closed";
+}
+
+interface Options {
+  metric: Metric;
+  now: Date;
+  namespace: string;
+}
+
+export function rowsOf(nodes: NodeView[], { metric, now, namespace }: Options): Row[] {
+  return nodes
+    .map((node) => ({
+      node,
+      cells: node.cards.flatMap((kind) =>
+        kind.cards.map((card: MeasuredCard): Cell => {
+          const until = card.freeAt ? new Date(card.freeAt).getTime() - now.getTime() : Number.NaN;
+          return {
+            node,
+            resource: kind.resource,
+            card,
+            state: stateOf(node, card),
+            value: measureOf(card, metric),
+            text: textOf(card, metric),
+            freeSoon: until <= soonMs && card.holders.length > 0,
+            mine: card.holders.some((holder) => holder.namespace === namespace),
+          };
+        }),
+      ),
+    }))
+    .filter((row) => row.cells.length > 0);
+}
+
+export interface Filter {
+  pool: string;
+  resource: string;
+  /** Only nodes with a card of this sort. */
+  only: "all" | "free" | "soon" | "mine";
+}
+
+export function filterRows(rows: Row[], filter: Filter): Row[] {
+  const wanted: Record<Filter["only"], (cell: Cell) => boolean> = {
+    all: () => true,
+    free: (cell) => cell.state === "free",
+    soon: (cell) => cell.freeSoon || cell.state === "free",
+    mine: (cell) => cell.mine,
+  };
+  return rows
+    .filter((row) => !filter.pool || row.node.pool === filter.pool)
+    .map((row) => ({
+      ...row,
+      cells: row.cells.filter((cell) => !filter.resource || cell.resource === filter.resource),
+    }))
+    .filter((row) => row.cells.some(wanted[filter.only]));
+}
+
+export interface Place {
+  row: number;
+  column: number;
+}
+
+/** Where a key leads from a place; nothing if the key means nothing here. */
+export function move(rows: { cells: unknown[] }[], at: Place, key: string): Place | undefined {
+  const inRow = (row: number, column: number): Place => {
+    const cells = rows[row]?.cells.length ?? 1;
+    return { row, column: Math.min(Math.max(0, column), cells - 1) };
+  };
+  const last = rows.length - 1;
+  switch (key) {
+    case "ArrowRight":
+      return inRow(at.row, at.column + 1);
+    case "ArrowLeft":
+      return inRow(at.row, at.column - 1);
+    case "ArrowDown":
+      return inRow(Math.min(last, at.row + 1), at.column);
+    case "ArrowUp":
+      return inRow(Math.max(0, at.row - 1), at.column);
+    case "Home":
+      return inRow(at.row, 0);
+    case "End":
+      return inRow(at.row, Number.MAX_SAFE_INTEGER);
+    case "PageDown":
+      return inRow(Math.min(last, at.row + 10), at.column);
+    case "PageUp":
+      return inRow(Math.max(0, at.row - 10), at.column);
+    default:
+      return undefined;
+  }
+}
+
+export function countStates(rows: Row[]): Record<CardState, number> {
+  const counts = { free: 0, exclusive: 0, shared: 0, closed: 0 };
+  for (const row of rows) for (const cell of row.cells) counts[cell.state] += 1;
+  return counts;
+}

@@ -1,0 +1,78 @@
+import { Anchor, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useTranslation } from "react-i18next";
+import type { ClusterOverview } from "../api/agreed";
+import { cardTitle, modelTitle } from "../ui/format";
+import { Meter } from "../ui/Meter";
+import { Panel } from "../ui/Panel";
+import { Loaded } from "../ui/states";
+import { overviewQuery } from "./queries";
+
+/** The cluster's state: cards by kind, nodes, and the queue. */
+export function ClusterPanel() {
+  const { t } = useTranslation();
+  const query = useQuery(overviewQuery);
+  return (
+    <Panel
+      title={t("home.cluster")}
+      beside={
+        <Anchor component={Link} to="/cards" size="sm">
+          {t("home.openCards")}
+        </Anchor>
+      }
+    >
+      <Loaded query={query} rows={3}>
+        {(overview) => (
+          <Stack gap="xl">
+            <Numbers overview={overview} />
+            <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }} spacing="xl" verticalSpacing="lg">
+              {overview.cards.map((card) => (
+                <Meter
+                  key={`${card.kind}/${card.model}`}
+                  label={modelTitle(card.model) ?? cardTitle(card.kind)}
+                  used={card.used}
+                  shared={card.shared}
+                  total={card.total}
+                  text={t("home.cardsFree", { free: card.free, total: card.total })}
+                />
+              ))}
+            </SimpleGrid>
+            {overview.cards.length === 0 && <Text c="dimmed">{t("home.noCards")}</Text>}
+            {overview.messages.map((message) => (
+              <Text key={message} size="sm">
+                {message}
+              </Text>
+            ))}
+          </Stack>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function Numbers({ overview }: { overview: ClusterOverview }) {
+  const { t } = useTranslation();
+  const free = overview.cards.reduce((sum, card) => sum + card.free, 0);
+  const numbers: [string, string | number][] = [
+    [t("home.freeCards"), free],
+    [t("home.nodesReady"), `${overview.nodes.ready} / ${overview.nodes.total}`],
+  ];
+  if (overview.work) {
+    numbers.push([t("home.running"), overview.work.running], [t("home.waiting"), overview.work.pending]);
+  }
+  return (
+    <Group gap={48} component="dl" m={0}>
+      {numbers.map(([name, value]) => (
+        <div key={name}>
+          <Text component="dt" size="sm" c="dimmed">
+            {name}
+          </Text>
+          <Text component="dd" m={0} fz={30} lh={1.2} fw={650} className="numbers">
+            {value}
+          </Text>
+        </div>
+      ))}
+    </Group>
+  );
+}

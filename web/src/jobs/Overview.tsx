@@ -1,0 +1,110 @@
+import { Alert, Stack, Table, Text } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import type { JobDetail } from "../api/types";
+import { Facts } from "../ui/Facts";
+import { Panel } from "../ui/Panel";
+import { Rows } from "../ui/Table";
+import { Lasting, When } from "../ui/When";
+import { WhyCard } from "../ui/WhyCard";
+import { JobCards } from "./JobTable";
+import { whyQuery } from "./queries";
+
+const waiting = ["Prequeue", "Pending", "Preempted", "Restarting"];
+
+export function Overview({ job }: { job: JobDetail }) {
+  const { t } = useTranslation();
+  const waits = waiting.includes(job.phase);
+  const why = useQuery({ ...whyQuery(job), enabled: waits });
+  const facts: [string, ReactNode][] = [
+    [t("fields.type"), t(`jobTypes.${job.type}`)],
+    [t("fields.ready"), job.ready ?? `0/${job.replicas}`],
+    [t("fields.cards"), <JobCards key="cards" cards={job.cards} />],
+    [t("fields.account"), job.account],
+    [t("fields.user"), job.user ?? "–"],
+    [t("fields.serviceLevel"), t(`serviceLevels.${job.serviceLevel}`)],
+    [t("fields.priority"), job.priority],
+    [t("fields.created"), <When key="created" at={job.created} />],
+    [t("fields.started"), <When key="started" at={job.started} />],
+    [t("fields.lasted"), <Lasting key="lasted" from={job.started} until={job.ended} />],
+    [t("fields.attempt"), job.attempt],
+    [t("fields.preemptions"), job.preemptions],
+  ];
+  return (
+    <Stack gap="lg">
+      {waits && why.data && <WhyCard why={why.data} message={job.message} />}
+      {!waits && job.phase !== "Running" && job.message && (
+        <Alert
+          color={job.phase === "Failed" ? "red" : "gray"}
+          icon={<IconAlertTriangle size={20} />}
+          title={job.reason ?? t(`phases.${job.phase}`)}
+        >
+          {job.message}
+        </Alert>
+      )}
+      <Panel>
+        <Facts facts={facts} />
+      </Panel>
+      <Tasks job={job} />
+      <Pods job={job} />
+    </Stack>
+  );
+}
+
+function Tasks({ job }: { job: JobDetail }) {
+  const { t } = useTranslation();
+  if (job.tasks.length === 0) return null;
+  const heads = [
+    t("jobs.task"),
+    t("jobs.counts.replicas"),
+    t("jobs.counts.pending"),
+    t("jobs.counts.running"),
+    t("jobs.counts.succeeded"),
+    t("jobs.counts.failed"),
+  ];
+  return (
+    <Rows label={t("jobs.tasks")} heads={heads}>
+      {job.tasks.map((task) => (
+        <Table.Tr key={task.name}>
+          <Table.Td fw={600}>{task.name}</Table.Td>
+          <Table.Td>{task.replicas}</Table.Td>
+          <Table.Td>{(task.pending ?? 0) + (task.starting ?? 0)}</Table.Td>
+          <Table.Td>{task.running}</Table.Td>
+          <Table.Td>{task.succeeded}</Table.Td>
+          <Table.Td>{task.failed}</Table.Td>
+        </Table.Tr>
+      ))}
+    </Rows>
+  );
+}
+
+function Pods({ job }: { job: JobDetail }) {
+  const { t } = useTranslation();
+  if (job.pods.length === 0) return null;
+  const heads = [
+    t("jobs.pod"),
+    t("jobs.task"),
+    t("fields.state"),
+    t("fields.node"),
+    t("fields.given"),
+    t("fields.restarts"),
+  ];
+  return (
+    <Rows label={t("jobs.pods")} heads={heads}>
+      {job.pods.map((pod) => (
+        <Table.Tr key={pod.name}>
+          <Table.Td fw={600}>{pod.name}</Table.Td>
+          <Table.Td>{pod.task ?? "–"}</Table.Td>
+          <Table.Td>{pod.phase}</Table.Td>
+          <Table.Td>{pod.node ?? "–"}</Table.Td>
+          <Table.Td>
+            <Text size="sm">{pod.cards ?? "–"}</Text>
+          </Table.Td>
+          <Table.Td>{pod.restarts}</Table.Td>
+        </Table.Tr>
+      ))}
+    </Rows>
+  );
+}

@@ -1,0 +1,57 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { client, take } from "../api/client";
+import type { JobPhase, JobType } from "../api/types";
+
+export interface JobFilter {
+  search?: string;
+  phase?: JobPhase;
+  type?: JobType;
+  account?: string;
+  mine?: boolean;
+}
+
+export const jobsQuery = (filter: JobFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["jobs", "list", filter],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam }) =>
+      take(client.GET("/api/v1/jobs", { params: { query: { ...filter, cursor: pageParam, limit: 50 } } })),
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+
+export interface Work {
+  namespace: string;
+  name: string;
+}
+
+const key = ({ namespace, name }: Work) => ["jobs", "one", namespace, name];
+
+export const jobQuery = (path: Work) =>
+  queryOptions({
+    queryKey: key(path),
+    queryFn: () => take(client.GET("/api/v1/jobs/{namespace}/{name}", { params: { path } })),
+  });
+
+export const whyQuery = (path: Work) =>
+  queryOptions({
+    queryKey: [...key(path), "why"],
+    queryFn: () => take(client.GET("/api/v1/jobs/{namespace}/{name}/why", { params: { path } })),
+  });
+
+export const eventsQuery = (path: Work) =>
+  queryOptions({
+    queryKey: [...key(path), "events"],
+    queryFn: () => take(client.GET("/api/v1/jobs/{namespace}/{name}/events", { params: { path } })),
+  });
+
+export const usageQuery = (path: Work) =>
+  queryOptions({
+    queryKey: ["usage", "jobs", path.namespace, path.name],
+    // Measurements are not told by the stream of changes.
+    refetchInterval: 15_000,
+    queryFn: () =>
+      take(client.GET("/api/v1/jobs/{namespace}/{name}/usage", { params: { path, query: { minutes: 60 } } })),
+  });
+
+export const below = ({ namespace, name }: Work, what: string) =>
+  `/api/v1/jobs/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/${what}`;

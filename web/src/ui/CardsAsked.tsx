@@ -1,0 +1,20 @@
+import { useTranslation } from "react-i18next";
+import { cardTitle, formatAmount } from "./format";
+
+interface Cards {
+  resource?: string;
+  count?: number | null;
+  share?: string | number | null;
+  memory?: string | number | null;
+}
+
+/** Cards that were asked for: two whole ones, a half, or some memory of one. */
+export function CardsAsked({ cards }: { cards: Cards | null | undefined }) {
+  const { t } = useTranslation();
+  if (!cards) return <>{t("cards.none")}</>;
+  const title = cardTitle(cards.resource ?? "nvidia.com/gpu");
+  if (cards.count) return <>{`${cards.count} × ${title}`}</>;
+  if (cards.share) return <>{t("cards.share", { share: String(cards.share), title })}</>;
+  if (cards.memory) return <>{t("cards.memory", { memory: formatAmount("memory", cards.memory), title })}</>;
+  return <>{title}</>;
+}

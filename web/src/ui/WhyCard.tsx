@@ -1,0 +1,51 @@
+// Why something waits, in plain words.
+import { Alert, Anchor, List, Text } from "@mantine/core";
+import { IconClockHour4 } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import { useTranslation } from "react-i18next";
+import type { Why } from "../api/types";
+import { When } from "./When";
+
+export function WhyCard({ why, message }: { why: Why; message?: string | null }) {
+  const { t } = useTranslation();
+  if (!why.waits) return null;
+  // The first sentence says the state, which stands beside the title already.
+  const sentences = why.sentences.slice(1);
+  return (
+    <Alert icon={<IconClockHour4 size={20} />} title={t("why.title")} color="yellow" variant="light">
+      {sentences.length === 0 && <Text size="sm">{message ?? t("why.unknown")}</Text>}
+      <List size="sm" spacing={4}>
+        {sentences.map((sentence) => (
+          <List.Item key={sentence}>{sentence}</List.Item>
+        ))}
+        {why.position != null && <List.Item>{t("why.position", { count: why.position })}</List.Item>}
+        {why.waitsFor.length > 0 && (
+          <List.Item>
+            {t("why.waitsFor")}{" "}
+            {why.waitsFor.map((one, index) => (
+              <span key={one}>
+                {index > 0 && ", "}
+                <WorkLink place={one} />
+              </span>
+            ))}
+          </List.Item>
+        )}
+        {why.estimatedStart && (
+          <List.Item>
+            {t("why.start")} <When at={why.estimatedStart} />
+          </List.Item>
+        )}
+      </List>
+    </Alert>
+  );
+}
+
+function WorkLink({ place }: { place: string }) {
+  const [namespace, name] = place.split("/");
+  if (!namespace || !name) return <>{place}</>;
+  return (
+    <Anchor component={Link} to="/jobs/$namespace/$name" params={{ namespace, name } as never} inherit>
+      {name}
+    </Anchor>
+  );
+}

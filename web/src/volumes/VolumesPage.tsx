@@ -1,0 +1,186 @@
+import { Button, Group, Modal, Stack, Table, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useDisclosure } from "@mantine/hooks";
+import { IconDatabase, IconPlus, IconTrash } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { VolumeView } from "../api/agreed";
+import { client, take } from "../api/client";
+import { asApiError } from "../api/error";
+import { volumesQuery } from "../api/shared";
+import { useFaultTexts } from "../forms/useFaults";
+import { type Fault, faultOfAmount, faultOfName } from "../forms/values";
+import { Confirm } from "../ui/Confirm";
+import { formatAmount } from "../ui/format";
+import { PageHeader } from "../ui/PageHeader";
+import { Empty, Loaded, useErrorText } from "../ui/states";
+import { Rows } from "../ui/Table";
+import { useAction } from "../ui/useAction";
+import { When } from "../ui/When";
+
+export function VolumesPage() {
+  const { t } = useTranslation();
+  const query = useQuery(volumesQuery);
+  const [opened, modal] = useDisclosure();
+  const create = (
+    <Button leftSection={<IconPlus size={18} />} onClick={modal.open}>
+      {t("volumes.new")}
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader title={t("nav.volumes")} text={t("volumes.text")} actions={query.data && create} />
+      <Loaded query={query} missing="route">
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty icon={IconDatabase} title={t("volumes.none")} action={create}>
+              {t("volumes.noneText")}
+            </Empty>
+          ) : (
+            <List items={items as unknown as VolumeView[]} />
+          )
+        }
+      </Loaded>
+      <Modal opened={opened} onClose={modal.close} title={t("volumes.new")} centered>
+        <NewVolume onDone={modal.close} />
+      </Modal>
+    </>
+  );
+}
+
+function List({ items }: { items: VolumeView[] }) {
+  const { t } = useTranslation();
+  const [going, setGoing] = useState<VolumeView>();
+  const remove = useAction({
+    run: (name: string) => client.DELETE("/api/v1/volumes/{name}", { params: { path: { name } } }),
+    done: t("volumes.deleted"),
+    changes: [["volumes"]],
+    onDone: () => setGoing(undefined),
+  });
+  return (
+    <>
+      <Rows
+        label={t("nav.volumes")}
+        heads={[
+          t("fields.name"),
+          t("fields.size"),
+          t("volumes.class"),
+          t("volumes.usedBy"),
+          t("fields.created"),
+          "",
+        ]}
+      >
+        {items.map((one) => (
+          <Table.Tr key={one.name}>
+            <Table.Td fw={600}>{one.name}</Table.Td>
+            <Table.Td>{formatAmount("storage", one.size)}</Table.Td>
+            <Table.Td>{one.storageClass ?? "–"}</Table.Td>
+            <Table.Td>{one.usedBy?.join(", ") || "–"}</Table.Td>
+            <Table.Td>
+              <When at={one.created} />
+            </Table.Td>
+            <Table.Td>
+              <Group gap="xs" justify="flex-end" wrap="nowrap">
+                <Button
+                  component={Link}
+                  to="/workspaces/new"
+                  search={{ volume: one.name } as never}
+                  size="xs"
+                  variant="light"
+                >
+                  {t("volumes.use")}
+                </Button>
+                <Button
+                  size="xs"
+                  variant="subtle"
+                  color="red"
+                  leftSection={<IconTrash size={14} />}
+                  onClick={() => setGoing(one)}
+                >
+                  {t("actions.delete")}
+                </Button>
+              </Group>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Rows>
+      <Confirm
+        opened={going !== undefined}
+        onClose={() => setGoing(undefined)}
+        onConfirm={() => going && remove.mutate(going.name)}
+        busy={remove.isPending}
+        danger
+        title={t("volumes.deleteTitle", { name: going?.name ?? "" })}
+        lost={[t("volumes.lost", { size: formatAmount("storage", going?.size) })]}
+        confirm={t("actions.delete")}
+      />
+    </>
+  );
+}
+
+function NewVolume({ onDone }: { onDone: () => void }) {
+  const { t } = useTranslation();
+  const said = useErrorText();
+  const texts = useFaultTexts();
+  const form = useForm({
+    initialValues: { name: "", size: "20Gi", storageClass: "" },
+    validate: (values) => {
+      const faults = { name: faultOfName(values.name, 50), size: faultOfAmount(values.size) };
+      const wrong = Object.entries(faults).filter(
+        (entry): entry is [string, Fault] => entry[1] !== undefined,
+      );
+      return texts(Object.fromEntries(wrong));
+    },
+  });
+  const create = useAction({
+    quiet: true,
+    run: ({ name, size, storageClass }: typeof form.values) =>
+      take(
+        client.POST("/api/v1/volumes", {
+          body: { name, size, storageClass: storageClass || undefined } as never,
+        }),
+      ),
+    done: t("volumes.created"),
+    changes: [["volumes"]],
+    onDone,
+  });
+  const submit = form.onSubmit((values) =>
+    create.mutate(values, {
+      onError: (error) => {
+        const { field } = asApiError(error);
+        form.setFieldError(field && field in values ? field : "name", said(error));
+      },
+    }),
+  );
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack>
+        <TextInput
+          label={t("fields.name")}
+          description={t("forms.nameRule")}
+          required
+          data-autofocus
+          {...form.getInputProps("name")}
+        />
+        <TextInput
+          label={t("fields.size")}
+          description={t("volumes.sizeText")}
+          required
+          {...form.getInputProps("size")}
+        />
+        <TextInput
+          label={t("volumes.class")}
+          description={t("volumes.classText")}
+          {...form.getInputProps("storageClass")}
+        />
+        <Group justify="flex-end">
+          <Button type="submit" loading={create.isPending}>
+            {t("volumes.create")}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

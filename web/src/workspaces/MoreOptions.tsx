@@ -1,0 +1,97 @@
+import { Group, NativeSelect, NumberInput, Stack, TextInput } from "@mantine/core";
+import type { UseFormReturnType } from "@mantine/form";
+import { useTranslation } from "react-i18next";
+import type { useChoices } from "../forms/choices";
+import { EnvInput } from "../forms/EnvInput";
+import { ListInput } from "../forms/ListInput";
+import { MountsInput } from "../forms/MountsInput";
+import type { WorkspaceValues } from "./form";
+
+interface Props {
+  form: UseFormReturnType<WorkspaceValues>;
+  choices: ReturnType<typeof useChoices>;
+}
+
+/** What most people leave as it is. */
+export function MoreOptions({ form, choices }: Props) {
+  const { t } = useTranslation();
+  const any = { value: "", label: t("forms.any") };
+  return (
+    <Stack gap="lg" pt="xs">
+      <ListInput
+        title={t("forms.ownVolumes")}
+        text={t("forms.ownVolumesText")}
+        add={t("forms.addVolume")}
+        rows={form.values.volumes}
+        make={() => ({ name: "home", path: "/home/user", size: "20Gi" })}
+        onChange={(rows) => form.setFieldValue("volumes", rows)}
+      >
+        {(row, index, change) => (
+          <>
+            <TextInput
+              aria-label={t("fields.name")}
+              value={row.name}
+              error={form.errors[`volumes.${index}.name`]}
+              onChange={(event) => change({ name: event.currentTarget.value })}
+            />
+            <TextInput
+              aria-label={t("forms.path")}
+              value={row.path}
+              error={form.errors[`volumes.${index}.path`]}
+              onChange={(event) => change({ path: event.currentTarget.value })}
+            />
+            <TextInput
+              aria-label={t("fields.size")}
+              value={row.size}
+              error={form.errors[`volumes.${index}.size`]}
+              onChange={(event) => change({ size: event.currentTarget.value })}
+            />
+          </>
+        )}
+      </ListInput>
+      <MountsInput
+        rows={form.values.mounts}
+        volumes={choices.volumes}
+        errors={form.errors}
+        onChange={(rows) => form.setFieldValue("mounts", rows)}
+      />
+      <EnvInput
+        rows={form.values.env}
+        errors={form.errors}
+        onChange={(rows) => form.setFieldValue("env", rows)}
+      />
+      <TextInput
+        label={t("forms.command")}
+        description={t("forms.commandText")}
+        placeholder="sleep infinity"
+        {...form.getInputProps("command")}
+      />
+      <Group grow align="flex-start">
+        <NativeSelect
+          label={t("fields.pool")}
+          data={[any, ...choices.pools.map((value) => ({ value, label: value }))]}
+          {...form.getInputProps("pool")}
+        />
+        <NativeSelect
+          label={t("fields.node")}
+          data={[any, ...choices.nodes.map((value) => ({ value, label: value }))]}
+          {...form.getInputProps("node")}
+        />
+      </Group>
+      <Group grow align="flex-start">
+        <NativeSelect
+          label={t("fields.account")}
+          description={t("forms.accountText")}
+          data={[{ value: "", label: t("forms.defaultAccount") }, ...choices.accounts]}
+          {...form.getInputProps("account")}
+        />
+        <NumberInput
+          label={t("forms.maxRun")}
+          description={t("forms.maxRunText")}
+          min={0}
+          {...form.getInputProps("maxRunHours")}
+        />
+      </Group>
+    </Stack>
+  );
+}

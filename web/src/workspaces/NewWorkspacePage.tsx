@@ -1,0 +1,44 @@
+import { useQuery } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { templateQuery } from "../api/shared";
+import { suggestName } from "../forms/values";
+import { PageHeader } from "../ui/PageHeader";
+import { Loaded } from "../ui/states";
+import { initialValues, valuesOf, type WorkspaceValues } from "./form";
+import { WorkspaceForm } from "./WorkspaceForm";
+
+/** A new workspace, from nothing or from a template. */
+export function NewWorkspacePage() {
+  const { t } = useTranslation();
+  const { template, volume } = useSearch({ from: "/inside/workspaces/new" });
+  const [fresh] = useState<WorkspaceValues>(() => ({
+    ...initialValues,
+    name: suggestName("work", Math.random),
+    mounts: volume ? [{ claim: volume, path: "/data", readOnly: false }] : [],
+  }));
+  const header = (
+    <PageHeader
+      title={t("workspaces.new")}
+      text={t("workspaces.newText")}
+      above={{ title: t("nav.workspaces"), to: "/workspaces" }}
+    />
+  );
+  return (
+    <>
+      {header}
+      {template ? <FromTemplate id={template} fresh={fresh} /> : <WorkspaceForm initial={fresh} />}
+    </>
+  );
+}
+
+function FromTemplate({ id, fresh }: { id: string; fresh: WorkspaceValues }) {
+  return (
+    <Loaded query={useQuery(templateQuery(id))}>
+      {(template) => (
+        <WorkspaceForm initial={{ ...fresh, ...valuesOf(template.body as Record<string, unknown>) }} />
+      )}
+    </Loaded>
+  );
+}

@@ -1,0 +1,125 @@
+import { Alert, Anchor, Code, Stack, Text } from "@mantine/core";
+import { IconAlertTriangle, IconClockExclamation, IconUsers } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import type { WorkspaceDetail } from "../api/types";
+import { CardsAsked } from "../ui/CardsAsked";
+import { Facts } from "../ui/Facts";
+import { formatAmount } from "../ui/format";
+import { Panel } from "../ui/Panel";
+import { Lasting, When } from "../ui/When";
+import { WhyCard } from "../ui/WhyCard";
+import { neighboursQuery, whyQuery } from "./queries";
+
+export function Overview({ workspace }: { workspace: WorkspaceDetail }) {
+  const { t } = useTranslation();
+  const why = useQuery({ ...whyQuery(workspace), enabled: workspace.phase === "Pending" });
+  const resources = workspace.resources as Record<string, string>;
+  const facts: [string, ReactNode][] = [
+    [t("fields.type"), t(`types.${workspace.type}`)],
+    [t("fields.image"), workspace.image],
+    [t("fields.cpu"), formatAmount("cpu", resources.cpu)],
+    [t("fields.memory"), formatAmount("memory", resources.memory)],
+    [t("fields.cards"), <CardsAsked key="cards" cards={workspace.cards} />],
+    [t("fields.given"), workspace.givenCards ?? "–"],
+    [t("fields.node"), workspace.node ?? "–"],
+    [t("fields.account"), workspace.account],
+    [t("fields.user"), workspace.user ?? "–"],
+    [t("fields.serviceLevel"), t(`serviceLevels.${workspace.serviceLevel}`)],
+    [t("fields.created"), <When key="created" at={workspace.created} />],
+    [
+      t("fields.running"),
+      workspace.phase === "Running" ? <Lasting key="running" from={workspace.started} /> : "–",
+    ],
+    [t("fields.restarts"), workspace.restarts],
+    [
+      t("fields.protected"),
+      <When key="protected" at={workspace.protectedUntil} none={t("fields.notProtected")} />,
+    ],
+  ];
+  return (
+    <Stack gap="lg">
+      {workspace.cleanup && (
+        <Alert color="orange" icon={<IconClockExclamation size={20} />} title={t("cleanup.title")}>
+          {t(`cleanup.${workspace.cleanup.rule}`, { account: workspace.cleanup.account })}{" "}
+          <When at={workspace.cleanup.endTime} />. {t("cleanup.help")}
+        </Alert>
+      )}
+      {workspace.phase === "Pending" && why.data && <WhyCard why={why.data} message={workspace.message} />}
+      {workspace.phase !== "Pending" && workspace.phase !== "Running" && workspace.message && (
+        <Alert
+          color={workspace.phase === "Failed" ? "red" : "gray"}
+          icon={<IconAlertTriangle size={20} />}
+          title={workspace.reason ?? t(`phases.${workspace.phase}`)}
+        >
+          {workspace.message}
+        </Alert>
+      )}
+      <Panel>
+        <Facts facts={facts} />
+      </Panel>
+      <Inside workspace={workspace} />
+      {workspace.cards?.share && <Neighbours workspace={workspace} />}
+    </Stack>
+  );
+}
+
+/** What its owner put into it: volumes and environment. */
+function Inside({ workspace }: { workspace: WorkspaceDetail }) {
+  const { t } = useTranslation();
+  const spec = workspace.spec;
+  if (!spec) return null;
+  const volumes = spec.volumes ?? [];
+  const mounts = spec.mounts ?? [];
+  const env = (spec.env ?? []) as unknown as { name: string; value?: string }[];
+  if (volumes.length + mounts.length + env.length === 0) return null;
+  const facts: [string, ReactNode][] = [
+    ...volumes.map((one): [string, ReactNode] => [
+      t("workspaces.ownVolume", { name: one.name }),
+      `${one.path} · ${formatAmount("memory", one.size as string)}`,
+    ]),
+    ...mounts.map((one): [string, ReactNode] => [
+      t("workspaces.mount"),
+      `${one.path} · ${one.claim ?? one.configMap ?? one.secret ?? t("fields.memory")}`,
+    ]),
+    ...env.map((one): [string, ReactNode] => [one.name, <Code key={one.name}>{one.value ?? "…"}</Code>]),
+  ];
+  return (
+    <Panel title={t("workspaces.inside")}>
+      <Facts facts={facts} />
+    </Panel>
+  );
+}
+
+/** Others on the same shared card: who shares should know with whom. */
+function Neighbours({ workspace }: { workspace: WorkspaceDetail }) {
+  const { t } = useTranslation();
+  const { data } = useQuery(neighboursQuery(workspace));
+  if (!data) return null;
+  return (
+    <Panel title={t("workspaces.neighbours")}>
+      {data.items.length === 0 && <Text size="sm">{t("workspaces.alone")}</Text>}
+      {data.items.map((one) => (
+        <Text key={`${one.card}/${one.namespace}/${one.name}/${one.user}`} size="sm">
+          <IconUsers size={14} aria-hidden /> {one.card} · {one.user ?? t("cards.somebody")}
+          {one.share && ` · ${one.share}`}
+          {one.namespace && one.name && one.kind === "workspace" && (
+            <>
+              {" · "}
+              <Anchor
+                component={Link}
+                to="/workspaces/$namespace/$name"
+                params={{ namespace: one.namespace, name: one.name } as never}
+                search={{ tab: undefined } as never}
+              >
+                {one.name}
+              </Anchor>
+            </>
+          )}
+        </Text>
+      ))}
+    </Panel>
+  );
+}

@@ -1,0 +1,75 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { client, take } from "../api/client";
+import type { WorkspacePhase } from "../api/types";
+
+export interface WorkspaceFilter {
+  search?: string;
+  phase?: WorkspacePhase;
+  mine?: boolean;
+}
+
+export const workspacesQuery = (filter: WorkspaceFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["workspaces", "list", filter],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam }) =>
+      take(
+        client.GET("/api/v1/workspaces", { params: { query: { ...filter, cursor: pageParam, limit: 50 } } }),
+      ),
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+
+interface Work {
+  namespace: string;
+  name: string;
+}
+
+const key = ({ namespace, name }: Work) => ["workspaces", "one", namespace, name];
+
+export const workspaceQuery = (path: Work) =>
+  queryOptions({
+    queryKey: key(path),
+    queryFn: () => take(client.GET("/api/v1/workspaces/{namespace}/{name}", { params: { path } })),
+  });
+
+export const whyQuery = (path: Work) =>
+  queryOptions({
+    queryKey: [...key(path), "why"],
+    queryFn: () => take(client.GET("/api/v1/workspaces/{namespace}/{name}/why", { params: { path } })),
+  });
+
+export const eventsQuery = (path: Work) =>
+  queryOptions({
+    queryKey: [...key(path), "events"],
+    queryFn: () => take(client.GET("/api/v1/workspaces/{namespace}/{name}/events", { params: { path } })),
+  });
+
+export const neighboursQuery = (path: Work) =>
+  queryOptions({
+    queryKey: [...key(path), "neighbours"],
+    retry: false,
+    queryFn: () => take(client.GET("/api/v1/workspaces/{namespace}/{name}/neighbours", { params: { path } })),
+  });
+
+export const usageQuery = (path: Work) =>
+  queryOptions({
+    queryKey: ["usage", "workspaces", path.namespace, path.name],
+    // Measurements are not told by the stream of changes.
+    refetchInterval: 15_000,
+    queryFn: () =>
+      take(
+        client.GET("/api/v1/workspaces/{namespace}/{name}/usage", {
+          params: { path, query: { minutes: 60 } },
+        }),
+      ),
+  });
+
+export const imagesQuery = queryOptions({
+  queryKey: ["images"],
+  retry: false,
+  queryFn: () => take(client.GET("/api/v1/images")),
+});
+
+/** The address of something below a workspace. */
+export const below = ({ namespace, name }: Work, what: string) =>
+  `/api/v1/workspaces/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/${what}`;
