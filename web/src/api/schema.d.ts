@@ -227,6 +227,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{namespace}/{name}/terminal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A shell inside a Pod of it, by WebSocket: binary frames are what is typed and shown */
+        get: operations["openJobTerminal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{namespace}/{name}/why": {
         parameters: {
             query?: never;
@@ -623,6 +640,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{namespace}/{name}/terminal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A shell inside it, by WebSocket: binary frames are what is typed and shown */
+        get: operations["openWorkspaceTerminal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{namespace}/{name}/why": {
         parameters: {
             query?: never;
@@ -794,6 +828,11 @@ export interface components {
         Code: "signedOut" | "wrongPassword" | "passwordChangeRequired" | "crossSite" | "scopeMissing" | "forbidden" | "notFound" | "methodNotAllowed" | "invalid" | "conflict" | "quotaExceeded" | "tooLarge" | "tooMany" | "unavailable" | "internal";
         /** @description What a schedule does when the job before is not over. */
         Concurrency: "Allow" | "Forbid" | "Replace";
+        /** @description Which container of a Pod. */
+        ContainerQuery: {
+            /** @description The container; the one that the Pod itself prefers if it is not said. */
+            container?: string | null;
+        };
         /** @description What is sent. */
         ErrorBody: {
             /** @description Why, for programs. */
@@ -1845,6 +1884,19 @@ export interface components {
             /** @description Numbers of the Pods of this attempt that ended well, such as `0-3,7`. They count also when they are gone. */
             succeededIndices?: string | null;
         };
+        /** @description How large the screen is. */
+        TerminalQuery: {
+            /**
+             * Format: uint16
+             * @description 80 if it is not said.
+             */
+            columns?: number | null;
+            /**
+             * Format: uint16
+             * @description 24 if it is not said.
+             */
+            rows?: number | null;
+        };
         /** @description A change of a user; what is not said stays. */
         UserChangeRequest: {
             /** @description Disabling ends all sessions, and no API key works any more. */
@@ -2546,6 +2598,37 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    openJobTerminal: {
+        parameters: {
+            query?: {
+                /** @description The Pod; the first of the job if it is not said. */
+                pod?: string | null;
+                /** @description The container; the one that the Pod itself prefers if it is not said. */
+                container?: string | null;
+                /** @description 80 if it is not said. */
+                columns?: number | null;
+                /** @description 24 if it is not said. */
+                rows?: number | null;
+            };
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     explainJob: {
         parameters: {
             query?: never;
@@ -3225,6 +3308,33 @@ export interface operations {
     suspendWorkspace: {
         parameters: {
             query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    openWorkspaceTerminal: {
+        parameters: {
+            query?: {
+                /** @description 80 if it is not said. */
+                columns?: number | null;
+                /** @description 24 if it is not said. */
+                rows?: number | null;
+            };
             header?: never;
             path: {
                 namespace: string;
