@@ -16,10 +16,7 @@ up: ## Build and run everything on the embedded cluster (Ctrl-C stops it)
 	@./target/release/maar up $(ARGS)
 
 test: ## Run all tests that need neither root, nor Go, nor a network beyond packages
-	@echo "==> building the tests (the first build takes some minutes)"
-	$(CARGO) test --workspace --no-run
-	@echo "==> running the tests"
-	$(CARGO) test --workspace
+	@CARGO="$(CARGO)" dev/test $(ARGS)
 	@dev/absent
 
 real: ## Run the suites against a real Kubernetes, built once into a cache outside the checkout

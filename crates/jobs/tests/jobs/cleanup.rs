@@ -234,16 +234,19 @@ async fn story(rule: Option<Rule>) -> ((JobPhase, Option<String>, Vec<String>), 
 
 #[tokio::test(start_paused = true)]
 async fn a_crash_at_any_write_of_clean_up_changes_nothing_in_the_end() {
+    at_every_write(&[Fault::Crash(Moment::Before), Fault::Crash(Moment::After)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_of_clean_up_that_nobody_answers_or_that_conflicts_changes_nothing_in_the_end() {
+    at_every_write(&[Fault::LostAnswer, Fault::Conflict]).await;
+}
+
+async fn at_every_write(faults: &[Fault]) {
     let (want, count) = story(None).await;
     assert_eq!((want.0, want.1.as_deref()), (JobPhase::Aborted, Some("CleanedUpWaiting")));
-    for moment in [Moment::Before, Moment::After] {
+    for fault in faults {
         for nth in 1..=count {
-            let rule = Rule::new(Fault::Crash(moment)).component("jobs").writes().nth(nth);
-            assert_eq!(story(Some(rule)).await.0, want, "a crash {moment:?} write {nth}");
-        }
-    }
-    for nth in 1..=count {
-        for fault in [Fault::LostAnswer, Fault::Conflict] {
             let rule = Rule::new(fault.clone()).component("jobs").writes().nth(nth);
             assert_eq!(story(Some(rule)).await.0, want, "{fault:?} at write {nth}");
         }
