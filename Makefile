@@ -5,18 +5,20 @@ SHELL := /bin/bash
 
 CARGO ?= cargo
 
-.PHONY: help up test real bench check generate fmt clean
+.PHONY: help up test real bench check generate web fmt clean
 
 help: ## Say what each target does
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 up: ## Build and run everything on the embedded cluster (Ctrl-C stops it)
+	@dev/web build
 	@echo "==> building maar (the first build takes some minutes, later ones seconds)"
 	$(CARGO) build --release --bin maar
 	@./target/release/maar up $(ARGS)
 
 test: ## Run all tests that need neither root, nor Go, nor a network beyond packages
 	@CARGO="$(CARGO)" dev/test $(ARGS)
+	@dev/web test $(ARGS)
 	@dev/absent
 
 real: ## Run the suites against a real Kubernetes, built once into a cache outside the checkout
@@ -36,9 +38,15 @@ check: ## Formatting, lints, generated files
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	@echo "==> generated files"
 	$(CARGO) test --quiet --workspace --bin maar reference
+	@echo "==> the pages"
+	@dev/web check
 
 generate: ## Write the files that come from the code (docs/reference, deploy/crds)
 	$(CARGO) run --quiet --bin maar -- reference docs/reference --definitions deploy/crds
+	@dev/web generate
+
+web: ## Build the pages into web/dist (make up does it by itself)
+	@dev/web build
 
 fmt: ## Format the sources
 	$(CARGO) fmt --all
