@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack } from "@mantine/core";
+import { Button, Group, Stack } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPencil, IconTrash } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -8,6 +8,7 @@ import { client, take } from "../api/client";
 import type { AccountDetail } from "../api/types";
 import { useMe } from "../app/session";
 import { Confirm } from "../ui/Confirm";
+import { Dialog } from "../ui/Dialog";
 import { Facts } from "../ui/Facts";
 import { PageHeader } from "../ui/PageHeader";
 import { Panel } from "../ui/Panel";
@@ -79,9 +80,9 @@ function Actions({ account }: { account: AccountDetail }) {
       <Button variant="default" color="red" leftSection={<IconTrash size={18} />} onClick={deletion.open}>
         {t("actions.delete")}
       </Button>
-      <Modal opened={editing} onClose={edit.close} title={t("accounts.edit")} size="lg" centered>
+      <Dialog opened={editing} onClose={edit.close} title={t("accounts.edit")} size="lg">
         <AccountForm account={account} onDone={edit.close} />
-      </Modal>
+      </Dialog>
       <Confirm
         opened={deleting}
         onClose={deletion.close}

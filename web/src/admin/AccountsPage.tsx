@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Table, Text } from "@mantine/core";
+import { Button, Group, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconBuildingBank, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -7,6 +7,7 @@ import { useTranslation } from "react-i18next";
 import { accountsQuery } from "../api/shared";
 import type { AccountView } from "../api/types";
 import { useMe } from "../app/session";
+import { Dialog } from "../ui/Dialog";
 import { formatAmount } from "../ui/format";
 import { PageHeader } from "../ui/PageHeader";
 import { useResourceTitle } from "../ui/resources";
@@ -40,9 +41,9 @@ export function AccountsPage() {
           )
         }
       </Loaded>
-      <Modal opened={opened} onClose={modal.close} title={t("accounts.new")} centered size="lg">
+      <Dialog opened={opened} onClose={modal.close} title={t("accounts.new")} size="lg">
         <AccountForm onDone={modal.close} />
-      </Modal>
+      </Dialog>
     </>
   );
 }

@@ -1,6 +1,7 @@
-import { Alert, Button, Code, Group, Modal, Stack } from "@mantine/core";
+import { Alert, Button, Code, Group, Stack } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { useTranslation } from "react-i18next";
+import { Dialog } from "../ui/Dialog";
 import { CopyText } from "../ui/TextView";
 
 interface Props {
@@ -12,11 +13,10 @@ interface Props {
 export function MadePassword({ made, onClose }: Props) {
   const { t } = useTranslation();
   return (
-    <Modal
+    <Dialog
       opened={made !== undefined}
       onClose={onClose}
       title={t("users.passwordFor", { name: made?.name ?? "" })}
-      centered
       closeOnClickOutside={false}
     >
       <Stack>
@@ -29,6 +29,6 @@ export function MadePassword({ made, onClose }: Props) {
           <Button onClick={onClose}>{t("keys.kept")}</Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

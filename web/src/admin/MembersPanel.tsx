@@ -1,4 +1,4 @@
-import { Button, Group, Modal, NativeSelect, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Button, Group, NativeSelect, Stack, Table, Text, TextInput } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -6,6 +6,7 @@ import { client } from "../api/client";
 import type { AccountDetail } from "../api/types";
 import type { Pair } from "../forms/values";
 import { Confirm } from "../ui/Confirm";
+import { Dialog } from "../ui/Dialog";
 import { Panel } from "../ui/Panel";
 import { Rows } from "../ui/Table";
 import { useAction } from "../ui/useAction";
@@ -77,16 +78,15 @@ export function MembersPanel({ account, manages }: { account: AccountDetail; man
           {t("accounts.noMembers")}
         </Text>
       )}
-      <Modal
+      <Dialog
         opened={editing !== undefined}
         onClose={() => setEditing(undefined)}
         title={editing?.user ? t("accounts.editMember") : t("accounts.addMember")}
-        centered
       >
         {editing && (
           <MemberForm account={account.name} member={editing} onDone={() => setEditing(undefined)} />
         )}
-      </Modal>
+      </Dialog>
       <Confirm
         opened={going !== undefined}
         onClose={() => setGoing(undefined)}

@@ -1,4 +1,4 @@
-import { Button, Code, Group, Modal, NativeSelect, ScrollArea, Stack, Text } from "@mantine/core";
+import { Button, Code, Group, NativeSelect, ScrollArea, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconDroplet, IconLock, IconLockOpen, IconUsersGroup } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -7,6 +7,7 @@ import { useTranslation } from "react-i18next";
 import { client, readText } from "../api/client";
 import { accountsQuery } from "../api/shared";
 import { Confirm } from "../ui/Confirm";
+import { Dialog } from "../ui/Dialog";
 import { useErrorText } from "../ui/states";
 import { useAction } from "../ui/useAction";
 import type { WholeNode } from "./NodePage";
@@ -95,7 +96,7 @@ function Drain({ name, opened, onClose }: DialogProps) {
     );
   }
   return (
-    <Modal
+    <Dialog
       opened={opened}
       onClose={() => {
         setLines(undefined);
@@ -103,14 +104,13 @@ function Drain({ name, opened, onClose }: DialogProps) {
       }}
       title={t("nodes.drainTitle", { name })}
       size="lg"
-      centered
     >
       <ScrollArea.Autosize mah={360}>
         <Code block role="log">
           {lines || t("nodes.drainBegins")}
         </Code>
       </ScrollArea.Autosize>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -130,7 +130,7 @@ function Occupy({ name, opened, onClose }: DialogProps) {
     onDone: onClose,
   });
   return (
-    <Modal opened={opened} onClose={onClose} title={t("nodes.occupyTitle", { name })} centered>
+    <Dialog opened={opened} onClose={onClose} title={t("nodes.occupyTitle", { name })}>
       <Stack>
         <Text size="sm">{t("nodes.occupyText")}</Text>
         <NativeSelect
@@ -148,6 +148,6 @@ function Occupy({ name, opened, onClose }: DialogProps) {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

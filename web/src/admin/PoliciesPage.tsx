@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Modal, Stack, Switch, Text } from "@mantine/core";
+import { Badge, Button, Group, Stack, Switch, Text } from "@mantine/core";
 import { IconCalendarTime, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import type { Policy } from "../api/agreed";
 import { client, take } from "../api/client";
 import { Confirm } from "../ui/Confirm";
+import { Dialog } from "../ui/Dialog";
 import { PageHeader } from "../ui/PageHeader";
 import { Panel } from "../ui/Panel";
 import { Empty, Loaded } from "../ui/states";
@@ -41,15 +42,14 @@ export function PoliciesPage() {
           )
         }
       </Loaded>
-      <Modal
+      <Dialog
         opened={editing !== undefined}
         onClose={() => setEditing(undefined)}
         title={editing?.name ? t("policies.edit") : t("policies.new")}
         size="lg"
-        centered
       >
         {editing && <PolicyForm policy={editing} onDone={() => setEditing(undefined)} />}
-      </Modal>
+      </Dialog>
     </>
   );
 }
@@ -99,12 +99,11 @@ function OnePolicy({ policy, onEdit }: { policy: Policy; onEdit: () => void }) {
           </Button>
         </Group>
       </Group>
-      <Modal
+      <Dialog
         opened={asking === "enable"}
         onClose={() => setAsking(undefined)}
         title={t("policies.enableTitle", { name: policy.name })}
         size="lg"
-        centered
       >
         <Stack>
           <PolicyPreview spec={policy.spec} />
@@ -117,7 +116,7 @@ function OnePolicy({ policy, onEdit }: { policy: Policy; onEdit: () => void }) {
             </Button>
           </Group>
         </Stack>
-      </Modal>
+      </Dialog>
       <Confirm
         opened={asking === "delete"}
         onClose={() => setAsking(undefined)}

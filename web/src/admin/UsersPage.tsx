@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Table, Text, TextInput } from "@mantine/core";
+import { Button, Group, Table, Text, TextInput } from "@mantine/core";
 import { useDebouncedValue, useDisclosure } from "@mantine/hooks";
 import { IconPlus, IconSearch, IconUsers } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
@@ -6,6 +6,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import type { UserView } from "../api/types";
+import { Dialog } from "../ui/Dialog";
 import { More } from "../ui/More";
 import { PageHeader } from "../ui/PageHeader";
 import { YesNo } from "../ui/Status";
@@ -66,14 +67,14 @@ export function UsersPage() {
         }}
       </Loaded>
       <More query={query} />
-      <Modal opened={opened} onClose={modal.close} title={t("users.new")} centered>
+      <Dialog opened={opened} onClose={modal.close} title={t("users.new")}>
         <NewUser
           onMade={(one) => {
             modal.close();
             setMade(one);
           }}
         />
-      </Modal>
+      </Dialog>
       <MadePassword made={made} onClose={() => setMade(undefined)} />
     </>
   );

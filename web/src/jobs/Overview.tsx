@@ -1,11 +1,13 @@
-import { Alert, Stack, Table, Text } from "@mantine/core";
+import { Alert, Button, Center, Stack, Table, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { JobDetail } from "../api/types";
 import { Facts } from "../ui/Facts";
+import { givenTitle } from "../ui/format";
 import { Panel } from "../ui/Panel";
+import { type Phase, Status } from "../ui/Status";
 import { Rows } from "../ui/Table";
 import { Lasting, When } from "../ui/When";
 import { WhyCard } from "../ui/WhyCard";
@@ -80,8 +82,15 @@ function Tasks({ job }: { job: JobDetail }) {
   );
 }
 
+const podPhases: Record<string, Phase> = { Running: "Running", Succeeded: "Completed", Failed: "Failed" };
+const phaseOf = (phase: string): Phase => podPhases[phase] ?? "Pending";
+
+/** A job may have thousands. */
+const shownPods = 50;
+
 function Pods({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
+  const [all, setAll] = useState(false);
   if (job.pods.length === 0) return null;
   const heads = [
     t("jobs.pod"),
@@ -91,20 +100,32 @@ function Pods({ job }: { job: JobDetail }) {
     t("fields.given"),
     t("fields.restarts"),
   ];
+  const shown = all ? job.pods : job.pods.slice(0, shownPods);
   return (
-    <Rows label={t("jobs.pods")} heads={heads}>
-      {job.pods.map((pod) => (
-        <Table.Tr key={pod.name}>
-          <Table.Td fw={600}>{pod.name}</Table.Td>
-          <Table.Td>{pod.task ?? "–"}</Table.Td>
-          <Table.Td>{pod.phase}</Table.Td>
-          <Table.Td>{pod.node ?? "–"}</Table.Td>
-          <Table.Td>
-            <Text size="sm">{pod.cards ?? "–"}</Text>
-          </Table.Td>
-          <Table.Td>{pod.restarts}</Table.Td>
-        </Table.Tr>
-      ))}
-    </Rows>
+    <>
+      <Rows label={t("jobs.pods")} heads={heads}>
+        {shown.map((pod) => (
+          <Table.Tr key={pod.name}>
+            <Table.Td fw={600}>{pod.name}</Table.Td>
+            <Table.Td>{pod.task ?? "–"}</Table.Td>
+            <Table.Td>
+              <Status phase={phaseOf(pod.phase)} />
+            </Table.Td>
+            <Table.Td>{pod.node ?? "–"}</Table.Td>
+            <Table.Td>
+              <Text size="sm">{givenTitle(pod.cards)}</Text>
+            </Table.Td>
+            <Table.Td>{pod.restarts}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Rows>
+      {shown.length < job.pods.length && (
+        <Center>
+          <Button variant="default" onClick={() => setAll(true)}>
+            {t("jobs.allPods", { count: job.pods.length })}
+          </Button>
+        </Center>
+      )}
+    </>
   );
 }

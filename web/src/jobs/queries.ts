@@ -35,6 +35,8 @@ export const jobQuery = (path: Work) =>
 export const whyQuery = (path: Work) =>
   queryOptions({
     queryKey: [...key(path), "why"],
+    // What the scheduler says of a Pod that waits is not told by the stream of changes.
+    refetchInterval: 5000,
     queryFn: () => take(client.GET("/api/v1/jobs/{namespace}/{name}/why", { params: { path } })),
   });
 

@@ -1,4 +1,4 @@
-import { Alert, Button, Code, Group, Modal, Stack, Table, Text } from "@mantine/core";
+import { Alert, Button, Code, Group, Stack, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconAlertTriangle, IconKey, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -7,6 +7,7 @@ import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import type { KeyView } from "../api/types";
 import { Confirm } from "../ui/Confirm";
+import { Dialog } from "../ui/Dialog";
 import { Panel } from "../ui/Panel";
 import { Empty, Loaded } from "../ui/states";
 import { Rows } from "../ui/Table";
@@ -45,19 +46,18 @@ export function KeysPanel() {
           );
         }}
       </Loaded>
-      <Modal opened={opened} onClose={modal.close} title={t("keys.new")} centered>
+      <Dialog opened={opened} onClose={modal.close} title={t("keys.new")}>
         <NewKey
           onMade={(made) => {
             modal.close();
             setSecret(made);
           }}
         />
-      </Modal>
-      <Modal
+      </Dialog>
+      <Dialog
         opened={secret !== undefined}
         onClose={() => setSecret(undefined)}
         title={t("keys.made")}
-        centered
         closeOnClickOutside={false}
       >
         <Stack>
@@ -70,7 +70,7 @@ export function KeysPanel() {
             <Button onClick={() => setSecret(undefined)}>{t("keys.kept")}</Button>
           </Group>
         </Stack>
-      </Modal>
+      </Dialog>
     </Panel>
   );
 }

@@ -1,4 +1,4 @@
-import { Stack } from "@mantine/core";
+import { Box, Stack } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { useMe } from "../app/session";
 import { ChangePasswordForm } from "../login/ChangePasswordForm";
@@ -31,7 +31,9 @@ export function SettingsPage() {
         </Panel>
         <AppearancePanel />
         <Panel title={t("settings.password")}>
-          <ChangePasswordForm name={me.name} onDone={() => toast(t("password.changed"))} />
+          <Box maw={420}>
+            <ChangePasswordForm name={me.name} onDone={() => toast(t("password.changed"))} />
+          </Box>
         </Panel>
         <KeysPanel />
         <SessionsPanel />

@@ -1,10 +1,11 @@
-import { Button, Group, Modal, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
+import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { IconBookmarkPlus } from "@tabler/icons-react";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import { useMe } from "../app/session";
+import { Dialog } from "../ui/Dialog";
 import { useAction } from "../ui/useAction";
 
 interface Props {
@@ -47,7 +48,7 @@ export function SaveTemplate({ kind, body }: Props) {
       <Button variant="subtle" leftSection={<IconBookmarkPlus size={18} />} onClick={modal.open}>
         {t("templates.save")}
       </Button>
-      <Modal opened={opened} onClose={modal.close} title={t("templates.save")} centered>
+      <Dialog opened={opened} onClose={modal.close} title={t("templates.save")}>
         <form
           onSubmit={(event) => {
             // React lets it rise to the form that this one is shown from, which must not be sent by it.
@@ -82,7 +83,7 @@ export function SaveTemplate({ kind, body }: Props) {
             </Group>
           </Stack>
         </form>
-      </Modal>
+      </Dialog>
     </>
   );
 }

@@ -1,6 +1,7 @@
-import { Button, Group, List, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, List, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
+import { Dialog } from "./Dialog";
 
 interface Props {
   opened: boolean;
@@ -19,7 +20,7 @@ interface Props {
 export function Confirm({ opened, onClose, onConfirm, title, children, lost, confirm, danger, busy }: Props) {
   const { t } = useTranslation();
   return (
-    <Modal opened={opened} onClose={onClose} title={title} centered>
+    <Dialog opened={opened} onClose={onClose} title={title}>
       <Stack>
         {children && <Text component="div">{children}</Text>}
         {lost && lost.length > 0 && (
@@ -43,6 +44,6 @@ export function Confirm({ opened, onClose, onConfirm, title, children, lost, con
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

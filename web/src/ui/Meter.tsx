@@ -19,7 +19,7 @@ export function Meter({ label, used, total, shared = 0, text }: Props) {
         <Text size="sm" fw={500} truncate>
           {label}
         </Text>
-        <Text size="sm" c="dimmed" className="numbers">
+        <Text size="sm" c="dimmed" className="numbers" flex="none">
           {text}
         </Text>
       </Group>

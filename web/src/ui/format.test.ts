@@ -5,6 +5,7 @@ import {
   formatBytes,
   formatDuration,
   formatRelative,
+  givenTitle,
   modelTitle,
   parseQuantity,
   percentOf,
@@ -75,6 +76,11 @@ describe("cards", () => {
     expect(cardTitle("nvidia.com/gpu")).toBe("NVIDIA GPU");
     expect(cardTitle("vendor.example/npu")).toBe("npu");
     expect(modelTitle("NVIDIA-A100-SXM4-80GB")).toBe("A100 SXM4 80GB");
+    expect(modelTitle("Tesla-T4-SHARED")).toBe("Tesla T4");
+    expect(modelTitle("huawei-Ascend910")).toBe("Ascend910");
     expect(modelTitle(undefined)).toBeUndefined();
+    expect(givenTitle("nvidia.com/gpu=2,3")).toBe("NVIDIA GPU 2, 3");
+    expect(givenTitle("nvidia.com/gpu=2:0.5;a/b=1")).toBe("NVIDIA GPU 2 (0.5); b 1");
+    expect(givenTitle(undefined)).toBe("–");
   });
 });

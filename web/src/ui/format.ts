@@ -133,5 +133,21 @@ export function cardTitle(resource: string): string {
 
 /** The model of a card without what everybody knows. */
 export function modelTitle(model: string | null | undefined): string | undefined {
-  return model?.replace(/^NVIDIA-/, "").replace(/-/g, " ") || undefined;
+  // A card that is offered in parts has a word for it at its end.
+  const bare = model?.replace(/^(NVIDIA|huawei)-/, "").replace(/-SHARED$/, "");
+  return bare?.replace(/-/g, " ") || undefined;
+}
+
+/** Cards that were given, such as `nvidia.com/gpu=2,3` or `nvidia.com/gpu=2:0.5`. */
+export function givenTitle(given: string | null | undefined): string {
+  const kinds = (given ?? "").split(";").flatMap((part) => {
+    const [resource = "", cards] = part.trim().split("=");
+    if (!cards) return [];
+    const numbers = cards.split(",").map((card) => {
+      const [index, share] = card.split(":");
+      return share ? `${index} (${share})` : index;
+    });
+    return [`${cardTitle(resource)} ${numbers.join(", ")}`];
+  });
+  return kinds.join("; ") || "–";
 }

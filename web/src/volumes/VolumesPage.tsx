@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, Table, TextInput } from "@mantine/core";
+import { Button, Group, Stack, Table, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { IconDatabase, IconPlus, IconTrash } from "@tabler/icons-react";
@@ -13,6 +13,7 @@ import { volumesQuery } from "../api/shared";
 import { useFaultTexts } from "../forms/useFaults";
 import { type Fault, faultOfAmount, faultOfName } from "../forms/values";
 import { Confirm } from "../ui/Confirm";
+import { Dialog } from "../ui/Dialog";
 import { formatAmount } from "../ui/format";
 import { PageHeader } from "../ui/PageHeader";
 import { Empty, Loaded, useErrorText } from "../ui/states";
@@ -43,9 +44,9 @@ export function VolumesPage() {
           )
         }
       </Loaded>
-      <Modal opened={opened} onClose={modal.close} title={t("volumes.new")} centered>
+      <Dialog opened={opened} onClose={modal.close} title={t("volumes.new")}>
         <NewVolume onDone={modal.close} />
-      </Modal>
+      </Dialog>
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Menu, Modal, NumberInput, Stack, Text } from "@mantine/core";
+import { Button, Group, Menu, NumberInput, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import {
   IconDots,
@@ -14,6 +14,7 @@ import { useTranslation } from "react-i18next";
 import { client } from "../api/client";
 import type { WorkspaceDetail } from "../api/types";
 import { Confirm } from "../ui/Confirm";
+import { Dialog } from "../ui/Dialog";
 import { formatAmount } from "../ui/format";
 import { useAction } from "../ui/useAction";
 
@@ -157,7 +158,7 @@ function Protect({ opened, onClose, onSave, busy }: ProtectProps) {
   const { t } = useTranslation();
   const [hours, setHours] = useState<number | string>(24);
   return (
-    <Modal opened={opened} onClose={onClose} title={t("workspaces.protect")} centered>
+    <Dialog opened={opened} onClose={onClose} title={t("workspaces.protect")}>
       <Stack>
         <Text size="sm">{t("workspaces.protectText")}</Text>
         <NumberInput
@@ -177,6 +178,6 @@ function Protect({ opened, onClose, onSave, busy }: ProtectProps) {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

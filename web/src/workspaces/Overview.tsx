@@ -7,7 +7,7 @@ import { useTranslation } from "react-i18next";
 import type { WorkspaceDetail } from "../api/types";
 import { CardsAsked } from "../ui/CardsAsked";
 import { Facts } from "../ui/Facts";
-import { formatAmount } from "../ui/format";
+import { formatAmount, givenTitle } from "../ui/format";
 import { Panel } from "../ui/Panel";
 import { Lasting, When } from "../ui/When";
 import { WhyCard } from "../ui/WhyCard";
@@ -23,7 +23,7 @@ export function Overview({ workspace }: { workspace: WorkspaceDetail }) {
     [t("fields.cpu"), formatAmount("cpu", resources.cpu)],
     [t("fields.memory"), formatAmount("memory", resources.memory)],
     [t("fields.cards"), <CardsAsked key="cards" cards={workspace.cards} />],
-    [t("fields.given"), workspace.givenCards ?? "–"],
+    [t("fields.given"), givenTitle(workspace.givenCards)],
     [t("fields.node"), workspace.node ?? "–"],
     [t("fields.account"), workspace.account],
     [t("fields.user"), workspace.user ?? "–"],

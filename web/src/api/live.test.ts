@@ -1,0 +1,88 @@
+import { QueryClient } from "@tanstack/react-query";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { Live } from "./live";
+
+/** A stream that tests speak through. */
+class FakeSource extends EventTarget {
+  static last: FakeSource;
+  static count = 0;
+  closed = false;
+  constructor(readonly url: string) {
+    super();
+    FakeSource.last = this;
+    FakeSource.count += 1;
+  }
+  close() {
+    this.closed = true;
+  }
+  say(name: string, data: object = {}) {
+    this.dispatchEvent(new MessageEvent(name, { data: JSON.stringify(data) }));
+  }
+}
+
+let queries: QueryClient;
+let live: Live;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("EventSource", FakeSource);
+  FakeSource.count = 0;
+  queries = new QueryClient();
+  live = new Live(queries);
+  live.start();
+});
+
+afterEach(() => {
+  live.stop();
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+it("puts changes where pages hold them", () => {
+  const key = ["workspaces", "list", {}];
+  queries.setQueryData(key, {
+    pages: [{ items: [{ namespace: "a", name: "x", phase: "Pending" }] }],
+    pageParams: [],
+  });
+  queries.setQueryData(["workspaces", "one", "a", "x"], {
+    namespace: "a",
+    name: "x",
+    phase: "Pending",
+    spec: 1,
+  });
+  const item = { namespace: "a", name: "x", phase: "Running" };
+  FakeSource.last.say("workspace", { namespace: "a", name: "x", gone: false, item });
+  expect(queries.getQueryData(key)).toMatchObject({ pages: [{ items: [item] }] });
+  expect(queries.getQueryData(["workspaces", "one", "a", "x"])).toEqual({ ...item, spec: 1 });
+});
+
+it("reads nodes again once for many changes", () => {
+  const invalidate = vi.spyOn(queries, "invalidateQueries");
+  for (let count = 0; count < 50; count += 1)
+    FakeSource.last.say("node", { name: `n-${count}`, gone: false });
+  vi.advanceTimersByTime(200);
+  const nodes = invalidate.mock.calls.filter(([filter]) => filter?.queryKey?.[0] === "nodes");
+  expect(nodes.length).toBe(1);
+});
+
+it("comes back after it was lost, and reads everything again", () => {
+  FakeSource.last.say("ready");
+  expect(live.state).toBe("live");
+  const first = FakeSource.last;
+  const invalidate = vi.spyOn(queries, "invalidateQueries");
+  first.dispatchEvent(new Event("error"));
+  expect(live.state).toBe("lost");
+  expect(first.closed).toBe(true);
+  vi.advanceTimersByTime(1001);
+  expect(FakeSource.count).toBe(2);
+  FakeSource.last.say("ready");
+  expect(live.state).toBe("live");
+  expect(invalidate.mock.calls.some(([filter]) => filter === undefined)).toBe(true);
+});
+
+it("stays away once it was stopped", () => {
+  FakeSource.last.dispatchEvent(new Event("error"));
+  live.stop();
+  vi.advanceTimersByTime(60_000);
+  expect(FakeSource.count).toBe(1);
+});
