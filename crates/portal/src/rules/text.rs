@@ -59,7 +59,8 @@ pub(crate) fn check_image(field: &str, image: &str) -> Result<(), Wrong> {
     let mut parts = name.split('/').peekable();
     let registry = parts.next_if(|first| name.contains('/') && is_registry(first));
     if registry.is_some_and(|registry| {
-        !registry.chars().all(|one| one.is_ascii_alphanumeric() || ".-:[]".contains(one))
+        !registry.starts_with(|one: char| one.is_ascii_alphanumeric() || one == '[')
+            || !registry.chars().all(|one| one.is_ascii_alphanumeric() || ".-:[]".contains(one))
     }) {
         return wrong("has a registry that is no host name");
     }
