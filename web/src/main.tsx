@@ -15,9 +15,7 @@ onSignedOut(() => {
   const { pathname, href } = router.state.location;
   if (pathname === "/login") return;
   live.stop();
-  void router
-    .navigate({ to: "/login", search: { back: href, failed: undefined } })
-    .then(() => queries.clear());
+  void router.navigate({ to: "/login", search: { back: href } }).then(() => queries.clear());
 });
 
 await startLanguages();

@@ -55,7 +55,13 @@ export function NodeActions({ node }: { node: WholeNode }) {
         {t("nodes.drain")}
       </Button>
       <Drain name={node.name} opened={draining} onClose={drain.close} />
-      <Occupy name={node.name} opened={occupying} onClose={occupation.close} />
+      <Occupy
+        key={node.account}
+        name={node.name}
+        owner={node.account}
+        opened={occupying}
+        onClose={occupation.close}
+      />
     </Group>
   );
 }
@@ -75,9 +81,10 @@ function Drain({ name, opened, onClose }: DialogProps) {
   const begin = async () => {
     setLines("");
     const path = `/api/v1/nodes/${encodeURIComponent(name)}/drain`;
-    await readText(path, (piece) => setLines((before) => (before ?? "") + piece), { method: "POST" }).catch(
-      (error: unknown) => setLines((before) => `${before ?? ""}${said(error)}\n`),
-    );
+    await readText(path, (piece) => setLines((before) => (before ?? "") + piece), {
+      method: "POST",
+      json: {},
+    }).catch((error: unknown) => setLines((before) => `${before ?? ""}${said(error)}\n`));
     void queries.invalidateQueries({ queryKey: ["nodes"] });
   };
   if (lines === undefined) {
@@ -115,9 +122,9 @@ function Drain({ name, opened, onClose }: DialogProps) {
 }
 
 /** Keeps a node for one account. */
-function Occupy({ name, opened, onClose }: DialogProps) {
+function Occupy({ name, owner, opened, onClose }: DialogProps & { owner?: string }) {
   const { t } = useTranslation();
-  const [account, setAccount] = useState("");
+  const [account, setAccount] = useState(owner ?? "");
   const accounts = useQuery(accountsQuery).data?.items ?? [];
   const save = useAction({
     run: () =>

@@ -1,4 +1,5 @@
-import { Anchor, Group, Stack, Table, Text } from "@mantine/core";
+import { Alert, Anchor, Group, Stack, Table, Text } from "@mantine/core";
+import { IconUsersGroup } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
@@ -6,6 +7,7 @@ import type { NodeExtras, NodePod } from "../api/agreed";
 import { client, take } from "../api/client";
 import type { NodeView } from "../api/types";
 import { Facts } from "../ui/Facts";
+import { givenTitle } from "../ui/format";
 import { ResourceMeter } from "../ui/Meter";
 import { PageHeader } from "../ui/PageHeader";
 import { Panel } from "../ui/Panel";
@@ -17,7 +19,7 @@ import { LabelsPanel } from "./LabelsPanel";
 import { NodeActions } from "./NodeActions";
 import { TaintsPanel } from "./TaintsPanel";
 
-export type WholeNode = Partial<NodeView> & NodeExtras & { name: string };
+export type WholeNode = NodeView & NodeExtras;
 
 export function NodePage() {
   const { t } = useTranslation();
@@ -38,7 +40,7 @@ export function NodePage() {
         beside={
           node && (
             <YesNo
-              good={node.ready !== false && node.schedulable !== false}
+              good={node.ready && node.schedulable}
               yes={t("nodes.ready")}
               no={node.ready ? t("nodes.cordoned") : t("nodes.notReady")}
             />
@@ -60,6 +62,11 @@ function Details({ node }: { node: WholeNode }) {
   const requested = (node.requested ?? {}) as Record<string, string>;
   return (
     <Stack gap="lg">
+      {node.account && (
+        <Alert color="gray" icon={<IconUsersGroup size={18} />}>
+          {t("nodes.ownedBy", { account: node.account })}
+        </Alert>
+      )}
       <Panel title={t("nodes.use")}>
         <Stack gap="md" maw={520}>
           {allocatable.map(([resource, total]) => (
@@ -87,7 +94,7 @@ function Details({ node }: { node: WholeNode }) {
       )}
       <LabelsPanel node={node} />
       <TaintsPanel node={node} />
-      {node.pods && typeof node.pods !== "number" && <Pods pods={node.pods} />}
+      {node.podList && <Pods pods={node.podList} />}
     </Stack>
   );
 }
@@ -100,19 +107,20 @@ function Pods({ pods }: { pods: NodePod[] }) {
       label={t("resources.pods")}
       heads={[t("fields.name"), t("nodes.podKind"), t("fields.user"), t("fields.state"), t("fields.given")]}
     >
-      {pods.map((pod) => (
-        <Table.Tr key={`${pod.namespace}/${pod.name}`}>
+      {pods.map((pod, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: hidden Pods have nothing to tell them apart
+        <Table.Tr key={index}>
           <Table.Td>
             <Group gap={4}>
               <Text size="sm" fw={600}>
-                {pod.name}
+                {pod.name ?? t("cards.somebody")}
               </Text>
               <Text size="xs" c="dimmed">
                 {pod.namespace}
               </Text>
             </Group>
           </Table.Td>
-          <Table.Td>{pod.kind}</Table.Td>
+          <Table.Td>{t(`nodes.podKinds.${pod.kind as "system"}`)}</Table.Td>
           <Table.Td>
             {pod.user ? (
               <Anchor component={Link} to="/admin/users" size="sm">
@@ -122,8 +130,8 @@ function Pods({ pods }: { pods: NodePod[] }) {
               "–"
             )}
           </Table.Td>
-          <Table.Td>{pod.phase ?? "–"}</Table.Td>
-          <Table.Td>{pod.cards ?? "–"}</Table.Td>
+          <Table.Td>{pod.phase}</Table.Td>
+          <Table.Td>{givenTitle(pod.cards)}</Table.Td>
         </Table.Tr>
       ))}
     </Rows>

@@ -36,7 +36,7 @@ export function PoliciesPage() {
           ) : (
             <Stack gap="lg">
               {(items as unknown as Policy[]).map((one) => (
-                <OnePolicy key={one.name} policy={one} onEdit={() => setEditing(one)} />
+                <OnePolicy key={one.account} policy={one} onEdit={() => setEditing(one)} />
               ))}
             </Stack>
           )
@@ -45,7 +45,7 @@ export function PoliciesPage() {
       <Dialog
         opened={editing !== undefined}
         onClose={() => setEditing(undefined)}
-        title={editing?.name ? t("policies.edit") : t("policies.new")}
+        title={editing?.account ? t("policies.edit") : t("policies.new")}
         size="lg"
       >
         {editing && <PolicyForm policy={editing} onDone={() => setEditing(undefined)} />}
@@ -57,7 +57,7 @@ export function PoliciesPage() {
 function OnePolicy({ policy, onEdit }: { policy: Policy; onEdit: () => void }) {
   const { t } = useTranslation();
   const [asking, setAsking] = useState<"enable" | "delete">();
-  const params = { path: { name: policy.name } };
+  const params = { path: { name: policy.account } };
   const enable = useAction({
     run: (enabled: boolean) =>
       client.PUT("/api/v1/policies/{name}/enabled", { params, body: { enabled } } as never),
@@ -75,9 +75,9 @@ function OnePolicy({ policy, onEdit }: { policy: Policy; onEdit: () => void }) {
     <Panel>
       <Group justify="space-between" align="flex-start">
         <div>
-          <Text fw={600}>{policy.name}</Text>
+          <Text fw={600}>{policy.account}</Text>
           <Group gap="xs" mt="xs">
-            {rulesOf(policy.spec).map((rule) => (
+            {rulesOf(policy.policy).map((rule) => (
               <Badge key={rule.kind} variant="light" tt="none">
                 {t(`policies.rules.${rule.kind}`, rule.values)}
               </Badge>
@@ -102,11 +102,11 @@ function OnePolicy({ policy, onEdit }: { policy: Policy; onEdit: () => void }) {
       <Dialog
         opened={asking === "enable"}
         onClose={() => setAsking(undefined)}
-        title={t("policies.enableTitle", { name: policy.name })}
+        title={t("policies.enableTitle", { name: policy.account })}
         size="lg"
       >
         <Stack>
-          <PolicyPreview spec={policy.spec} />
+          <PolicyPreview account={policy.account} />
           <Group justify="flex-end">
             <Button variant="default" onClick={() => setAsking(undefined)}>
               {t("actions.back")}
@@ -123,7 +123,7 @@ function OnePolicy({ policy, onEdit }: { policy: Policy; onEdit: () => void }) {
         onConfirm={() => remove.mutate()}
         busy={remove.isPending}
         danger
-        title={t("policies.deleteTitle", { name: policy.name })}
+        title={t("policies.deleteTitle", { name: policy.account })}
         confirm={t("actions.delete")}
       >
         {t("policies.deleteText")}

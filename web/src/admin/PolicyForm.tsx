@@ -1,10 +1,11 @@
-import { Button, Group, NumberInput, Stack, Switch, TextInput } from "@mantine/core";
+import { Button, Group, NativeSelect, NumberInput, Stack, Switch } from "@mantine/core";
 import { useForm } from "@mantine/form";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Policy } from "../api/agreed";
 import { client, take } from "../api/client";
-import { faultOfName } from "../forms/values";
+import { accountsQuery } from "../api/shared";
 import { Panel } from "../ui/Panel";
 import { useAction } from "../ui/useAction";
 import { PolicyPreview } from "./PolicyPreview";
@@ -19,16 +20,17 @@ const rules = {
 export function PolicyForm({ policy, onDone }: { policy: Partial<Policy>; onDone: () => void }) {
   const { t } = useTranslation();
   const [preview, setPreview] = useState<Record<string, unknown>>();
+  const accounts = useQuery(accountsQuery).data?.items ?? [];
   const form = useForm<PolicyValues>({
-    initialValues: valuesOf(policy.name ?? "", policy.spec),
-    validate: { name: (value) => (faultOfName(value, 50) ? t("faults.name") : null) },
+    initialValues: valuesOf(policy.account ?? "", policy.policy),
+    validate: { account: (value) => (value ? null : t("forms.required")) },
   });
   const save = useAction({
     run: (values: PolicyValues) =>
       take(
         client.PUT("/api/v1/policies/{name}", {
-          params: { path: { name: values.name } },
-          body: specOf(values, policy.spec),
+          params: { path: { name: values.account } },
+          body: specOf(values, policy.policy),
         } as never),
       ),
     done: t("policies.saved"),
@@ -38,11 +40,16 @@ export function PolicyForm({ policy, onDone }: { policy: Partial<Policy>; onDone
   return (
     <form onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
       <Stack>
-        <TextInput
-          label={t("fields.name")}
+        <NativeSelect
+          label={t("fields.account")}
+          description={t("policies.accountText")}
           required
-          disabled={policy.name !== undefined}
-          {...form.getInputProps("name")}
+          disabled={policy.account !== undefined}
+          data={[
+            { value: "", label: t("policies.chooseAccount") },
+            ...accounts.map((one) => ({ value: one.name, label: one.displayName ?? one.name })),
+          ]}
+          {...form.getInputProps("account")}
         />
         {(Object.keys(rules) as (keyof typeof rules)[]).map((kind) => (
           <Panel key={kind} p="md">
@@ -65,9 +72,9 @@ export function PolicyForm({ policy, onDone }: { policy: Partial<Policy>; onDone
             )}
           </Panel>
         ))}
-        {preview && <PolicyPreview spec={preview} />}
+        {preview && form.values.account && <PolicyPreview account={form.values.account} policy={preview} />}
         <Group justify="flex-end">
-          <Button variant="default" onClick={() => setPreview(specOf(form.values, policy.spec))}>
+          <Button variant="default" onClick={() => setPreview(specOf(form.values, policy.policy))}>
             {t("policies.preview")}
           </Button>
           <Button type="submit" loading={save.isPending}>

@@ -1,40 +1,56 @@
-import { List, Text } from "@mantine/core";
+import { List, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { PolicyFinding } from "../api/agreed";
+import type { PolicyPreview as Preview } from "../api/agreed";
 import { client, take } from "../api/client";
 import { Loaded } from "../ui/states";
 import { When } from "../ui/When";
 
+interface Props {
+  account: string;
+  /** A policy that is not there yet; that of the account if it is not said. */
+  policy?: Record<string, unknown>;
+}
+
 /** What a policy would do now, before it does anything. */
-export function PolicyPreview({ spec }: { spec: Record<string, unknown> }) {
+export function PolicyPreview({ account, policy }: Props) {
   const { t } = useTranslation();
   const query = useQuery({
-    queryKey: ["preview", spec],
-    queryFn: () => take(client.POST("/api/v1/policies/preview", { body: spec } as never)),
+    queryKey: ["preview", account, policy],
+    queryFn: async () =>
+      (await take(
+        client.POST("/api/v1/policies/preview", { body: { account, policy } } as never),
+      )) as Preview,
     staleTime: 0,
+    gcTime: 0,
   });
   return (
     <Loaded query={query} missing="route" rows={2}>
-      {(answer) => {
-        const items = (answer as { items: PolicyFinding[] }).items;
-        if (items.length === 0) return <Text size="sm">{t("policies.nothing")}</Text>;
-        return (
-          <div>
-            <Text size="sm" fw={600} mb="xs">
-              {t("policies.would", { count: items.length })}
-            </Text>
-            <List size="sm" spacing={4}>
-              {items.map((one) => (
-                <List.Item key={`${one.kind}/${one.namespace}/${one.name}`}>
-                  {one.kind} {one.name} {one.user && `(${one.user})`}: {one.action} · {one.reason}{" "}
-                  {one.at && <When at={one.at} />}
-                </List.Item>
-              ))}
-            </List>
-          </div>
-        );
-      }}
+      {({ findings, cardUseKnown, leftAlone }) => (
+        <Stack gap="xs">
+          <Text size="sm" fw={600}>
+            {findings.length === 0 ? t("policies.nothing") : t("policies.would", { count: findings.length })}
+          </Text>
+          <List size="sm" spacing={4}>
+            {findings.map((one) => (
+              <List.Item key={`${one.kind}/${one.namespace}/${one.name}`}>
+                {one.name}: {t(`policies.actions.${one.action as "warn"}`)}
+                {one.end && (
+                  <>
+                    {" "}
+                    <When at={one.end} />
+                  </>
+                )}
+                {" · "}
+                {one.why}
+              </List.Item>
+            ))}
+          </List>
+          <Text size="sm" c="dimmed">
+            {t("policies.leftAlone", { count: leftAlone })} {!cardUseKnown && t("policies.useUnknown")}
+          </Text>
+        </Stack>
+      )}
     </Loaded>
   );
 }

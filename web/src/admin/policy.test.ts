@@ -10,9 +10,9 @@ it("keeps what the form does not know", () => {
 });
 
 it("takes out rules that were switched off", () => {
-  const spec = specOf({ ...initialPolicy, name: "a" });
+  const spec = specOf({ ...initialPolicy, account: "a" });
   expect(rulesOf(spec).map((rule) => rule.kind)).toEqual(["idle"]);
-  expect(specOf({ ...initialPolicy, name: "a", idle: { ...initialPolicy.idle, on: false } }, spec)).toEqual(
-    {},
-  );
+  expect(
+    specOf({ ...initialPolicy, account: "a", idle: { ...initialPolicy.idle, on: false } }, spec),
+  ).toEqual({});
 });

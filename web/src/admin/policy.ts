@@ -1,14 +1,14 @@
 // Rules of a clean-up policy: as they are shown, and as the form holds them. Pure.
 
 export interface PolicyValues {
-  name: string;
+  account: string;
   longRunning: { on: boolean; batchHours: number; interactiveHours: number; warnHours: number };
   idle: { on: boolean; windowMinutes: number; percent: number; warnMinutes: number };
   waiting: { on: boolean; minutes: number; warnMinutes: number };
 }
 
 export const initialPolicy: PolicyValues = {
-  name: "",
+  account: "",
   longRunning: { on: false, batchHours: 168, interactiveHours: 24, warnHours: 2 },
   idle: { on: true, windowMinutes: 120, percent: 5, warnMinutes: 60 },
   waiting: { on: false, minutes: 10_080, warnMinutes: 60 },
@@ -25,8 +25,8 @@ export function rulesOf(spec: Spec | undefined) {
   });
 }
 
-export function valuesOf(name: string, spec: Spec | undefined): PolicyValues {
-  const values = structuredClone({ ...initialPolicy, name });
+export function valuesOf(account: string, spec: Spec | undefined): PolicyValues {
+  const values = structuredClone({ ...initialPolicy, account });
   if (!spec) return values;
   for (const kind of kinds) {
     const said = spec[kind] as Record<string, number> | undefined;

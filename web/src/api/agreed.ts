@@ -67,20 +67,26 @@ export interface NewTemplate {
   body: Record<string, unknown>;
   account: string | null;
 }
-export interface TemplateView extends NewTemplate {
+export interface TemplateView extends Omit<NewTemplate, "body" | "account"> {
   id: string;
-  owner?: string;
-  /** The asker may change and delete it. */
-  mine?: boolean;
-  created?: string;
+  account?: string;
+  /** It is the asker's own. */
+  mine: boolean;
+  created: string;
+}
+export interface TemplateDetail extends TemplateView {
+  body: Record<string, unknown>;
 }
 
 export interface VolumeView {
   name: string;
-  size: string;
+  size?: string;
   storageClass?: string;
-  phase?: string;
-  usedBy?: string[];
+  shared: boolean;
+  phase: string;
+  /** The workspace that it goes with. */
+  workspace?: string;
+  usedBy: string[];
   created?: string;
 }
 
@@ -102,7 +108,18 @@ export interface ClusterOverview {
   /** Unknown where the page had to count by itself. */
   work?: { running: number; pending: number; suspended: number };
   mine?: { workspaces: number; jobs: number; cards: number };
-  messages: string[];
+  messages: ClusterMessage[];
+}
+
+/** Something the asker should know. */
+export interface ClusterMessage {
+  kind: string;
+  object: string;
+  namespace: string;
+  name: string;
+  rule: string;
+  account: string;
+  at: string;
 }
 
 export interface NodeHistory {
@@ -112,12 +129,15 @@ export interface NodeHistory {
 }
 
 export interface NodePod {
-  namespace: string;
-  name: string;
   kind: string;
+  phase: string;
+  /** Names only for those who may see the work. */
+  namespace?: string;
+  name?: string;
   user?: string;
-  phase?: string;
+  account?: string;
   cards?: string;
+  ends?: string;
 }
 export interface Taint {
   key: string;
@@ -128,22 +148,56 @@ export interface NodeExtras {
   labels?: Record<string, string>;
   taints?: Taint[];
   conditions?: { type: string; status: string; reason?: string; message?: string }[];
-  pods?: NodePod[];
+  podList?: NodePod[];
+  /** The account that has it for itself. */
+  account?: string;
 }
 
+/** The policy of an account. */
 export interface Policy {
-  name: string;
+  account: string;
   enabled: boolean;
-  spec: Record<string, unknown>;
+  policy: Record<string, unknown>;
 }
 export interface PolicyFinding {
   kind: string;
   namespace: string;
   name: string;
-  user?: string;
+  account: string;
   action: string;
-  reason: string;
-  at?: string;
+  rule?: string;
+  end?: string;
+  why: string;
+}
+export interface PolicyPreview {
+  hash: string;
+  cardUseKnown: boolean;
+  findings: PolicyFinding[];
+  leftAlone: number;
+}
+
+export interface AnySession {
+  id: string;
+  user: string;
+  userId: string;
+  provider: string;
+  address?: string;
+  agent?: string;
+  created: string;
+  lastSeen: string;
+  expires: string;
+  revoked: boolean;
+}
+export interface AnyKey {
+  id: string;
+  name: string;
+  user: string;
+  userId: string;
+  scopes: string[];
+  created: string;
+  expires?: string;
+  lastUsed?: string;
+  revoked: boolean;
 }
 
 export interface AccountRequest {
@@ -182,13 +236,16 @@ export interface AgreedPaths {
     post: Operation<TemplateView, { body: NewTemplate }>;
   };
   "/api/v1/templates/{id}": {
-    get: Operation<TemplateView, { path: { id: string } }>;
+    get: Operation<TemplateDetail, { path: { id: string } }>;
     put: Operation<TemplateView, { path: { id: string }; body: NewTemplate }>;
     delete: Operation<unknown, { path: { id: string } }>;
   };
   "/api/v1/volumes": {
     get: Operation<Items<VolumeView>>;
-    post: Operation<VolumeView, { body: { name: string; size: string; storageClass?: string } }>;
+    post: Operation<
+      VolumeView,
+      { body: { name: string; size: string; storageClass?: string; shared?: boolean } }
+    >;
   };
   "/api/v1/volumes/{name}": { delete: Operation<unknown, { path: Named }> };
   "/api/v1/images": { get: Operation<Items<{ image: string; title?: string }>> };
@@ -207,7 +264,7 @@ export interface AgreedPaths {
   };
   "/api/v1/policies": { get: Operation<Items<Policy>> };
   "/api/v1/policies/preview": {
-    post: Operation<{ items: PolicyFinding[] }, { body: Record<string, unknown> }>;
+    post: Operation<PolicyPreview, { body: { account: string; policy?: Record<string, unknown> } }>;
   };
   "/api/v1/policies/{name}": {
     put: Operation<Policy, { path: Named; body: Record<string, unknown> }>;
@@ -216,6 +273,8 @@ export interface AgreedPaths {
   "/api/v1/policies/{name}/enabled": {
     put: Operation<unknown, { path: Named; body: { enabled: boolean } }>;
   };
+  "/api/v1/sessions": { get: Operation<Items<AnySession>, { query: { limit?: number; cursor?: string } }> };
+  "/api/v1/keys": { get: Operation<Items<AnyKey>, { query: { limit?: number; cursor?: string } }> };
   "/api/v1/accounts": { post: Operation<unknown, { body: AccountRequest }> };
   "/api/v1/accounts/{name}": {
     put: Operation<unknown, { path: Named; body: AccountRequest }>;

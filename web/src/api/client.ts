@@ -70,10 +70,15 @@ export async function sendText(path: string, type: string, body: string): Promis
 export async function readText(
   path: string,
   onText: (piece: string) => void,
-  options: { signal?: AbortSignal; method?: string } = {},
+  options: { signal?: AbortSignal; method?: string; json?: object } = {},
 ): Promise<void> {
   const response = await globalThis
-    .fetch(path, { method: options.method ?? "GET", headers, signal: options.signal })
+    .fetch(path, {
+      method: options.method ?? "GET",
+      headers: options.json ? { ...headers, "Content-Type": "application/json" } : headers,
+      body: options.json && JSON.stringify(options.json),
+      signal: options.signal,
+    })
     .catch((cause: unknown) => {
       throw errorOfFailure(cause);
     });

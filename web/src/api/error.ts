@@ -11,6 +11,8 @@ export type ErrorCode =
   | "methodNotAllowed"
   | "invalid"
   | "conflict"
+  /** A policy has to be looked at before it is switched on. */
+  | "previewRequired"
   | "quotaExceeded"
   | "tooLarge"
   | "tooMany"
@@ -32,6 +34,7 @@ const known: ReadonlySet<string> = new Set<ErrorCode>([
   "methodNotAllowed",
   "invalid",
   "conflict",
+  "previewRequired",
   "quotaExceeded",
   "tooLarge",
   "tooMany",

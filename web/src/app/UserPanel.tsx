@@ -32,9 +32,7 @@ export function UserPanel({ me }: { me: Me }) {
     run: () => client.POST("/api/v1/logout"),
     onDone: () => {
       live.stop();
-      void navigate({ to: "/login", search: { back: undefined, failed: undefined } }).then(() =>
-        queries.clear(),
-      );
+      void navigate({ to: "/login", search: {} }).then(() => queries.clear());
     },
   });
   const theme = dark ? "light" : "dark";

@@ -7,6 +7,7 @@ import {
   IconDatabase,
   IconHistory,
   IconHome,
+  IconKey,
   IconLayoutGrid,
   IconServer2,
   IconTerminal2,
@@ -29,7 +30,8 @@ export interface Place {
     | "nav.users"
     | "nav.accounts"
     | "nav.policies"
-    | "nav.audit";
+    | "nav.audit"
+    | "nav.sessions";
   icon: typeof IconHome;
 }
 
@@ -52,6 +54,7 @@ export function adminPlaces(me: Me): Place[] {
     { to: "/admin/users", text: "nav.users", icon: IconUsers },
     accounts,
     { to: "/admin/policies", text: "nav.policies", icon: IconCalendarTime },
+    { to: "/admin/sessions", text: "nav.sessions", icon: IconKey },
     { to: "/admin/audit", text: "nav.audit", icon: IconHistory },
   ];
 }

@@ -28,7 +28,12 @@ export function safeBack(value: unknown): string | undefined {
 const login = createRoute({
   getParentRoute: () => root,
   path: "/login",
-  validateSearch: (search) => ({ back: safeBack(search.back), failed: text(search.failed) }),
+  validateSearch: (search) => ({
+    back: safeBack(search.back),
+    // Why a provider did not let somebody in, and the request it was.
+    error: text(search.error),
+    request: text(search.request),
+  }),
   component: lazyRouteComponent(() => import("../login/LoginPage"), "LoginPage"),
 });
 
@@ -46,7 +51,7 @@ const inside = createRoute({
   beforeLoad: async ({ location }) => {
     const me = await queries.ensureQueryData(meQuery).catch((error: unknown) => {
       if (asApiError(error).code === "signedOut") {
-        throw redirect({ to: "/login", search: { back: location.href, failed: undefined } });
+        throw redirect({ to: "/login", search: { back: location.href } });
       }
       throw error;
     });
@@ -112,6 +117,7 @@ const tree = root.addChildren([
     page("/admin/nodes", () => import("../admin/NodesPage"), "NodesPage"),
     page("/admin/nodes/$node", () => import("../admin/NodePage"), "NodePage"),
     page("/admin/users", () => import("../admin/UsersPage"), "UsersPage"),
+    page("/admin/sessions", () => import("../admin/SessionsPage"), "SessionsPage"),
     page("/admin/users/$user/sessions", () => import("../admin/UserSessionsPage"), "UserSessionsPage"),
     page("/admin/accounts", () => import("../admin/AccountsPage"), "AccountsPage"),
     page("/admin/accounts/$account", () => import("../admin/AccountPage"), "AccountPage"),

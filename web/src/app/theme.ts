@@ -15,8 +15,36 @@ const accent: MantineColorsTuple = [
   "#0d3f3b",
 ];
 
+// Darker than Mantine's, so that white text on it and it on white can both be read.
+const red: MantineColorsTuple = [
+  "#fff1f0",
+  "#ffdedb",
+  "#fbb8b2",
+  "#f58f86",
+  "#e8655a",
+  "#d33f33",
+  "#c02f24",
+  "#b42318",
+  "#941c13",
+  "#74160f",
+];
+
+// Greys of dark pages, with a little of the lake in them.
+const dark: MantineColorsTuple = [
+  "#dbe3e8",
+  "#b8c4cc",
+  "#8d9ba6",
+  "#5f6d78",
+  "#3a4751",
+  "#2b363f",
+  "#1d262d",
+  "#171f25",
+  "#11171c",
+  "#0b1013",
+];
+
 export const theme = createTheme({
-  colors: { accent },
+  colors: { accent, red, dark },
   primaryColor: "accent",
   primaryShade: { light: 7, dark: 7 },
   defaultRadius: "md",

@@ -44,6 +44,7 @@ export function useChoices() {
     pools: [...new Set(nodes.flatMap((node) => node.pool ?? []))].sort(),
     nodes: nodes.map((node) => node.name),
     accounts: payers.map((one) => ({ value: one.name, label: one.displayName ?? one.name })),
-    volumes: volumes.map((one) => one.name),
+    // A volume that goes with a workspace is not for others to rely on.
+    volumes: volumes.filter((one) => !one.workspace).map((one) => one.name),
   };
 }

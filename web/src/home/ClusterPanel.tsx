@@ -1,12 +1,14 @@
-import { Anchor, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { IconClockExclamation } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import type { ClusterOverview } from "../api/agreed";
+import type { ClusterMessage, ClusterOverview } from "../api/agreed";
 import { cardTitle, modelTitle } from "../ui/format";
 import { Meter } from "../ui/Meter";
 import { Panel } from "../ui/Panel";
 import { Loaded } from "../ui/states";
+import { When } from "../ui/When";
 import { overviewQuery } from "./queries";
 
 /** The cluster's state: cards by kind, nodes, and the queue. */
@@ -39,16 +41,37 @@ export function ClusterPanel() {
               ))}
             </SimpleGrid>
             {overview.cards.length === 0 && <Text c="dimmed">{t("home.noCards")}</Text>}
-            {overview.messages.map((message) => (
-              <Text key={message} size="sm">
-                {message}
-              </Text>
-            ))}
+            <Messages messages={overview.messages} />
           </Stack>
         )}
       </Loaded>
     </Panel>
   );
+}
+
+/** What is about to happen to the reader's own work. */
+function Messages({ messages }: { messages: ClusterMessage[] }) {
+  const { t } = useTranslation();
+  return messages
+    .filter((one) => one.kind === "cleanup")
+    .map((one) => (
+      <Alert
+        key={`${one.object}/${one.namespace}/${one.name}`}
+        color="orange"
+        icon={<IconClockExclamation size={20} />}
+        title={one.name}
+      >
+        {t(`cleanup.${one.rule as "Idle"}`, { account: one.account })} <When at={one.at} />.{" "}
+        <Anchor
+          component={Link}
+          to={one.object === "job" ? "/jobs/$namespace/$name" : "/workspaces/$namespace/$name"}
+          params={{ namespace: one.namespace, name: one.name } as never}
+          inherit
+        >
+          {t("home.look")}
+        </Anchor>
+      </Alert>
+    ));
 }
 
 function Numbers({ overview }: { overview: ClusterOverview }) {

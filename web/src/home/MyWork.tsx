@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import type { JobView, WorkspaceView } from "../api/types";
+import { say } from "../i18n/say";
 import { Panel } from "../ui/Panel";
 import { Status } from "../ui/Status";
 import { Empty, Loaded } from "../ui/states";
@@ -79,7 +80,7 @@ function Row({ one }: { one: Mine[number] }) {
         </Link>
         <Text size="sm" c="dimmed" truncate>
           {one.work === "workspaces" ? t("home.workspace") : t("home.job")} · <When at={one.created} />
-          {one.phase === "Pending" && one.message ? ` · ${one.message}` : ""}
+          {one.phase === "Pending" && one.message ? ` · ${say(one.message)}` : ""}
         </Text>
       </Stack>
       <Status phase={one.phase} />

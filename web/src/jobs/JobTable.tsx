@@ -2,6 +2,7 @@ import { Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import type { JobView } from "../api/types";
+import { say } from "../i18n/say";
 import { cardTitle, formatAmount } from "../ui/format";
 import { Status } from "../ui/Status";
 import { Rows } from "../ui/Table";
@@ -76,7 +77,7 @@ function Waiting({ job }: { job: JobView }) {
           {t("why.start")} <When at={job.estimatedStart} />
         </>
       ) : (
-        job.message
+        say(job.message)
       )}
     </Text>
   );

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { JobDetail } from "../api/types";
+import { say } from "../i18n/say";
 import { Facts } from "../ui/Facts";
 import { givenTitle } from "../ui/format";
 import { Panel } from "../ui/Panel";
@@ -43,7 +44,7 @@ export function Overview({ job }: { job: JobDetail }) {
           icon={<IconAlertTriangle size={20} />}
           title={job.reason ?? t(`phases.${job.phase}`)}
         >
-          {job.message}
+          {say(job.message)}
         </Alert>
       )}
       <Panel>

@@ -117,7 +117,9 @@ function Shell({ path }: { path: string }) {
               </button>
             </Group>
           </Group>
-          <div ref={box} className={classes.screen} role="application" aria-label={t("tabs.terminal")} />
+          <div className={classes.frame}>
+            <div ref={box} className={classes.screen} role="application" aria-label={t("tabs.terminal")} />
+          </div>
         </Panel>
         <Text size="xs" c="dimmed" mt="xs">
           {t("terminal.copy")}

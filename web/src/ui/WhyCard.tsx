@@ -4,6 +4,7 @@ import { IconClockHour4 } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import type { Why } from "../api/types";
+import { say } from "../i18n/say";
 import { When } from "./When";
 
 export function WhyCard({ why, message }: { why: Why; message?: string | null }) {
@@ -13,10 +14,10 @@ export function WhyCard({ why, message }: { why: Why; message?: string | null })
   const sentences = why.sentences.slice(1);
   return (
     <Alert icon={<IconClockHour4 size={20} />} title={t("why.title")} color="yellow" variant="light">
-      {sentences.length === 0 && <Text size="sm">{message ?? t("why.unknown")}</Text>}
+      {sentences.length === 0 && <Text size="sm">{message ? say(message) : t("why.unknown")}</Text>}
       <List size="sm" spacing={4}>
         {sentences.map((sentence) => (
-          <List.Item key={sentence}>{sentence}</List.Item>
+          <List.Item key={sentence}>{say(sentence)}</List.Item>
         ))}
         {why.position != null && <List.Item>{t("why.position", { count: why.position })}</List.Item>}
         {why.waitsFor.length > 0 && (

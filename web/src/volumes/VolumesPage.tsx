@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Table, TextInput } from "@mantine/core";
+import { Button, Checkbox, Group, Stack, Table, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { IconDatabase, IconPlus, IconTrash } from "@tabler/icons-react";
@@ -75,10 +75,21 @@ function List({ items }: { items: VolumeView[] }) {
       >
         {items.map((one) => (
           <Table.Tr key={one.name}>
-            <Table.Td fw={600}>{one.name}</Table.Td>
+            <Table.Td>
+              <Text size="sm" fw={600}>
+                {one.name}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {one.workspace
+                  ? t("volumes.goesWith", { name: one.workspace })
+                  : one.shared
+                    ? t("volumes.shared")
+                    : ""}
+              </Text>
+            </Table.Td>
             <Table.Td>{formatAmount("storage", one.size)}</Table.Td>
             <Table.Td>{one.storageClass ?? "–"}</Table.Td>
-            <Table.Td>{one.usedBy?.join(", ") || "–"}</Table.Td>
+            <Table.Td>{one.usedBy.join(", ") || "–"}</Table.Td>
             <Table.Td>
               <When at={one.created} />
             </Table.Td>
@@ -93,15 +104,17 @@ function List({ items }: { items: VolumeView[] }) {
                 >
                   {t("volumes.use")}
                 </Button>
-                <Button
-                  size="xs"
-                  variant="subtle"
-                  color="red"
-                  leftSection={<IconTrash size={14} />}
-                  onClick={() => setGoing(one)}
-                >
-                  {t("actions.delete")}
-                </Button>
+                {!one.workspace && (
+                  <Button
+                    size="xs"
+                    variant="subtle"
+                    color="red"
+                    leftSection={<IconTrash size={14} />}
+                    onClick={() => setGoing(one)}
+                  >
+                    {t("actions.delete")}
+                  </Button>
+                )}
               </Group>
             </Table.Td>
           </Table.Tr>
@@ -126,7 +139,7 @@ function NewVolume({ onDone }: { onDone: () => void }) {
   const said = useErrorText();
   const texts = useFaultTexts();
   const form = useForm({
-    initialValues: { name: "", size: "20Gi", storageClass: "" },
+    initialValues: { name: "", size: "20Gi", storageClass: "", shared: false },
     validate: (values) => {
       const faults = { name: faultOfName(values.name, 50), size: faultOfAmount(values.size) };
       const wrong = Object.entries(faults).filter(
@@ -137,10 +150,10 @@ function NewVolume({ onDone }: { onDone: () => void }) {
   });
   const create = useAction({
     quiet: true,
-    run: ({ name, size, storageClass }: typeof form.values) =>
+    run: ({ name, size, storageClass, shared }: typeof form.values) =>
       take(
         client.POST("/api/v1/volumes", {
-          body: { name, size, storageClass: storageClass || undefined } as never,
+          body: { name, size, storageClass: storageClass || undefined, shared } as never,
         }),
       ),
     done: t("volumes.created"),
@@ -175,6 +188,11 @@ function NewVolume({ onDone }: { onDone: () => void }) {
           label={t("volumes.class")}
           description={t("volumes.classText")}
           {...form.getInputProps("storageClass")}
+        />
+        <Checkbox
+          label={t("volumes.shared")}
+          description={t("volumes.sharedText")}
+          {...form.getInputProps("shared", { type: "checkbox" })}
         />
         <Group justify="flex-end">
           <Button type="submit" loading={create.isPending}>

@@ -1,10 +1,11 @@
 import { Alert, Anchor, Code, Stack, Text } from "@mantine/core";
-import { IconAlertTriangle, IconClockExclamation, IconUsers } from "@tabler/icons-react";
+import { IconAlertTriangle, IconClockExclamation, IconPlayerPause, IconUsers } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { WorkspaceDetail } from "../api/types";
+import { say } from "../i18n/say";
 import { CardsAsked } from "../ui/CardsAsked";
 import { Facts } from "../ui/Facts";
 import { formatAmount, givenTitle } from "../ui/format";
@@ -48,13 +49,18 @@ export function Overview({ workspace }: { workspace: WorkspaceDetail }) {
         </Alert>
       )}
       {workspace.phase === "Pending" && why.data && <WhyCard why={why.data} message={workspace.message} />}
-      {workspace.phase !== "Pending" && workspace.phase !== "Running" && workspace.message && (
+      {workspace.phase === "Suspended" && (
+        <Alert color="gray" icon={<IconPlayerPause size={20} />} title={t("phases.Suspended")}>
+          {t("workspaces.isSuspended")}
+        </Alert>
+      )}
+      {workspace.phase === "Failed" && (
         <Alert
-          color={workspace.phase === "Failed" ? "red" : "gray"}
+          color="red"
           icon={<IconAlertTriangle size={20} />}
-          title={workspace.reason ?? t(`phases.${workspace.phase}`)}
+          title={workspace.reason ?? t("phases.Failed")}
         >
-          {workspace.message}
+          {say(workspace.message)}
         </Alert>
       )}
       <Panel>

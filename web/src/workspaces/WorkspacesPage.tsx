@@ -7,6 +7,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { WorkspaceView } from "../api/types";
 import { useMe } from "../app/session";
+import { say } from "../i18n/say";
 import { CardsAsked } from "../ui/CardsAsked";
 import { More } from "../ui/More";
 import { PageHeader } from "../ui/PageHeader";
@@ -106,7 +107,7 @@ function List({ items, whose }: { items: WorkspaceView[]; whose: boolean }) {
             <Status phase={one.phase} />
             {one.phase === "Pending" && one.message && (
               <Text size="xs" c="dimmed" lineClamp={1} maw={280}>
-                {one.message}
+                {say(one.message)}
               </Text>
             )}
           </Table.Td>

@@ -1,0 +1,29 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { setLanguage } from ".";
+import { say } from "./say";
+
+afterAll(() => setLanguage("en"));
+
+describe("sentences of the cluster", () => {
+  it("begin as sentences do in English", async () => {
+    await setLanguage("en");
+    expect(say("its Pod waits for a node")).toBe("Its Pod waits for a node");
+    expect(say(undefined)).toBe("");
+  });
+
+  it("are Chinese where they are known, and left alone where not", async () => {
+    await setLanguage("zh-CN");
+    expect(say("195 of the 400 Pods it needs to start are there and may be placed")).toBe(
+      "启动需要 400 个 Pod，目前只有 195 个可以调度",
+    );
+    expect(
+      say(
+        "there is room for 1 of the 4 Pods that start together: of 3 nodes 2 are cordoned, 1 has too little cpu left",
+      ),
+    ).toBe("需要同时启动 4 个 Pod，目前只能容纳 1 个：3 个节点中，2 个已停止调度，1 个的 cpu 不足");
+    expect(say("no node has room for it: the only node has a taint that it does not tolerate")).toBe(
+      "没有节点能容纳它：唯一的节点带有它不能容忍的污点",
+    );
+    expect(say("something new")).toBe("something new");
+  });
+});
