@@ -100,9 +100,7 @@ impl Placer {
     pub fn best(&mut self, ledger: &Ledger, pod: &Pod, scope: &Scope) -> Result<Placement, Refusal> {
         self.asked += 1;
         self.learn(ledger);
-        let key = self.follow(ledger, pod, scope);
-        let Some(mut index) = self.indexes.remove(&key) else { return Err(Refusal::default()) };
-        index.asked = self.asked;
+        let (key, index) = self.follow(ledger, pod, scope);
         let chosen = self.choose(ledger, pod, scope, &index);
         self.indexes.insert(key, index);
         self.forget();
@@ -140,9 +138,8 @@ impl Placer {
         scope: &Scope,
         label: &str,
     ) -> BTreeMap<String, u32> {
-        let key = self.follow(ledger, pod, scope);
+        let (key, index) = self.follow(ledger, pod, scope);
         let mut rooms = BTreeMap::new();
-        let Some(index) = self.indexes.get(&key) else { return rooms };
         for (id, _) in index.candidates() {
             let Some(state) = ledger.node(id).filter(|state| scope.judge_time(state).is_none()) else {
                 continue;
@@ -151,6 +148,7 @@ impl Placer {
             let room: &mut u32 = rooms.entry(value).or_default();
             *room = room.saturating_add(pods_that_fit(ledger, &pod.shape, state));
         }
+        self.indexes.insert(key, index);
         rooms
     }
 
@@ -164,25 +162,24 @@ impl Placer {
         }
     }
 
-    /// Brings the verdicts for a shape up to date.
-    fn follow(&mut self, ledger: &Ledger, pod: &Pod, scope: &Scope) -> IndexKey {
+    /// Takes the verdicts for a shape out and brings them up to date; the caller puts them back.
+    fn follow(&mut self, ledger: &Ledger, pod: &Pod, scope: &Scope) -> (IndexKey, Index) {
         // A Pod the ledger does not know is judged anew each time.
         let known = ledger.find_pod(&pod.uid).and_then(|id| ledger.pod(id));
-        let known = known.filter(|state| *state.pod.shape == *pod.shape);
+        let known = known.filter(|state| state.pod.shape == pod.shape);
         let shape = known.map_or(ShapeId(u32::MAX), |state| state.shape);
         let key = IndexKey { shape, pools: scope.pools.clone(), lent_nodes: scope.lent_nodes };
-        if shape == ShapeId(u32::MAX) {
-            self.indexes.remove(&key);
-        }
         let mut index = self.indexes.remove(&key).unwrap_or_default();
+        if shape == ShapeId(u32::MAX) {
+            index = Index::default();
+        }
         index.asked = self.asked;
         let (views, futures) = (&mut self.views, &mut self.futures);
         index.follow(ledger, |state| match judge(ledger, &pod.shape, scope, state) {
             Some(reason) => Err(reason),
             None => Ok(score::score(ledger, &pod.shape, state, views.get(ledger, state, futures), futures)),
         });
-        self.indexes.insert(key.clone(), index);
-        key
+        (key, index)
     }
 
     /// The best candidate of which all that is left to ask is answered well.

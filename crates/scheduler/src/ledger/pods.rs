@@ -93,9 +93,12 @@ impl Ledger {
         if old.assumed && !assumed {
             self.seen_in_place(id, &old.pod.phase, &pod.phase);
         }
-        let (shape, shared) = self.shapes.hold(&pod.shape);
-        self.shapes.release(&old.pod.shape);
-        pod.shape = shared;
+        let mut shape = old.shape;
+        // The same one is nearly always also the same in memory; comparing and hashing it costs more than all else here.
+        if !Arc::ptr_eq(&pod.shape, &old.pod.shape) {
+            (shape, pod.shape) = self.shapes.hold(&pod.shape);
+            self.shapes.release(&old.pod.shape);
+        }
         if !counts_alike(&pod, &old.pod) {
             self.discount(id, &old.pod);
             self.presume_cards(&mut pod);

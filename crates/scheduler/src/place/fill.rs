@@ -1,6 +1,6 @@
 //! Filling a node with Pods that come one after another, to see what stays unused.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, ops::Range};
 
 use crate::model::WHOLE_CARD;
 
@@ -11,6 +11,34 @@ pub(super) struct Room<'a> {
     pub(super) memory: i64,
     /// Thousandths left of each card, ascending.
     pub(super) cards: &'a [u16],
+}
+
+/// What stays unused, and of which nodes that is true: those with the same cards and with so many cores and so much memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Leftover {
+    pub(super) cards: i64,
+    cpu: Range<i64>,
+    memory: Range<i64>,
+}
+
+impl Leftover {
+    /// No Pod comes, wherever that is.
+    pub(super) const NOTHING: Self = Self { cards: 0, cpu: i64::MIN..i64::MAX, memory: i64::MIN..i64::MAX };
+
+    /// Whether it is true of so many cores and so much memory.
+    pub(super) fn holds_for(&self, cpu: i64, memory: i64) -> bool {
+        self.cpu.contains(&cpu) && self.memory.contains(&memory)
+    }
+
+    /// What is left in both cases together, and of which nodes both are true.
+    pub(super) fn and(self, other: &Self) -> Self {
+        let both = |one: Range<i64>, other: &Range<i64>| one.start.max(other.start)..one.end.min(other.end);
+        Self {
+            cards: self.cards + other.cards,
+            cpu: both(self.cpu, &other.cpu),
+            memory: both(self.memory, &other.memory),
+        }
+    }
 }
 
 /// A Pod that comes.
@@ -72,30 +100,40 @@ pub(super) fn choosy_first(pods: &mut [Arrival]) {
 }
 
 /// Thousandths of cards that stay unused when these Pods come; those that do not fit pass by. `cards` is scratch space.
-pub(super) fn leftover(room: Room<'_>, arrivals: &Arrivals, cards: &mut Vec<u16>) -> i64 {
+///
+/// With less than what is taken in the end, somebody who stayed would have passed by; with as much as somebody would have
+/// needed who passed by, it would have stayed. Between the two everything goes the same way.
+pub(super) fn leftover(room: Room<'_>, arrivals: &Arrivals, cards: &mut Vec<u16>) -> Leftover {
     cards.clear();
     cards.extend_from_slice(room.cards);
     let (mut cpu, mut memory) = (room.cpu, room.memory);
     let mut left: i64 = cards.iter().map(|card| i64::from(*card)).sum();
+    // How much more of each would have let the first one stay who passed by for want of it.
+    let (mut cpu_missing, mut memory_missing) = (i64::MAX, i64::MAX);
     let mut next = 0;
-    while let Some(Coming { arrival, fewer_cores, smaller_share }) = arrivals.0.get(next) {
+    while left > 0
+        && let Some(Coming { arrival, fewer_cores, smaller_share }) = arrivals.0.get(next)
+    {
         next += 1;
-        if left == 0 {
-            return 0;
-        }
         if arrival.cpu > cpu {
+            cpu_missing = cpu_missing.min(arrival.cpu - cpu);
             next = *fewer_cores;
-        } else if arrival.memory <= memory {
-            if take(cards, arrival) {
-                cpu -= arrival.cpu;
-                memory -= arrival.memory;
-                left -= i64::from(arrival.cards) * i64::from(arrival.milli);
-            } else if arrival.cards == 1 {
-                next = *smaller_share;
-            }
+        } else if arrival.memory > memory {
+            memory_missing = memory_missing.min(arrival.memory - memory);
+        } else if take(cards, arrival) {
+            cpu -= arrival.cpu;
+            memory -= arrival.memory;
+            left -= i64::from(arrival.cards) * i64::from(arrival.milli);
+        } else if arrival.cards == 1 {
+            next = *smaller_share;
         }
     }
-    left
+    let holds = |all: i64, left: i64, missing: i64| all - left.max(0)..all.saturating_add(missing);
+    Leftover {
+        cards: left,
+        cpu: holds(room.cpu, cpu, cpu_missing),
+        memory: holds(room.memory, memory, memory_missing),
+    }
 }
 
 /// Takes the cards of an arrival, if they are there: the fullest one that fits for a single card, else the first.
@@ -137,7 +175,7 @@ mod tests {
         let room = Room { cpu: 10, memory: 0, cards: &[300, 1000, 1000] };
         let mut scratch = Vec::new();
         let mut left =
-            |arrivals: &[Arrival]| leftover(room, &arrivals.iter().copied().collect(), &mut scratch);
+            |arrivals: &[Arrival]| leftover(room, &arrivals.iter().copied().collect(), &mut scratch).cards;
         assert_eq!(left(&[]), 2300);
         assert_eq!(left(&[arrival(1, 3, 1000), arrival(1, 2, 1000)]), 300, "three whole cards are not there");
         assert_eq!(left(&[arrival(1, 1, 300), arrival(1, 2, 1000)]), 0, "a share takes the fullest card");
@@ -182,7 +220,29 @@ mod tests {
             }
             let want: i64 = cards_left.iter().map(|left| i64::from(*left)).sum();
             let room = Room { cpu, memory, cards: &cards };
-            prop_assert_eq!(leftover(room, &arrivals.into_iter().collect(), &mut Vec::new()), want);
+            prop_assert_eq!(leftover(room, &arrivals.into_iter().collect(), &mut Vec::new()).cards, want);
+        }
+
+        /// What is said to hold for other cores and memory does, and it holds for its own.
+        #[test]
+        fn what_holds_elsewhere_is_found_there(
+            (cpu, memory) in (-2i64..20, -2i64..20),
+            (other_cpu, other_memory) in (-2i64..20, -2i64..20),
+            mut cards in prop::collection::vec((0u16..11).prop_map(|tenths| tenths * 100), 0..5),
+            futures in prop::collection::vec(prop::collection::vec(any_arrival(), 0..20), 1..4),
+        ) {
+            cards.sort_unstable();
+            let futures: Vec<Arrivals> = futures.into_iter().map(|one| one.into_iter().collect()).collect();
+            let all = |cpu, memory| {
+                let room = Room { cpu, memory, cards: &cards };
+                let each = futures.iter().map(|one| leftover(room, one, &mut Vec::new()));
+                each.fold(Leftover::NOTHING, |all, one| all.and(&one))
+            };
+            let here = all(cpu, memory);
+            prop_assert!(here.holds_for(cpu, memory));
+            if here.holds_for(other_cpu, other_memory) {
+                prop_assert_eq!(all(other_cpu, other_memory).cards, here.cards);
+            }
         }
     }
 }

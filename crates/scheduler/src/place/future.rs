@@ -1,13 +1,13 @@
 //! Imagined futures, as seen from a node, and the waste they leave there.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     hash::{BuildHasherDefault, Hasher},
     sync::Arc,
 };
 
 use super::{
-    fill::{Arrival, Arrivals, Room, choosy_first, leftover},
+    fill::{Arrival, Arrivals, Leftover, Room, choosy_first, leftover},
     mix::Draws,
     random::mixed,
 };
@@ -16,8 +16,10 @@ use crate::{
     model::{CardKindId, Node, ResourceId, Shape, Taint},
 };
 
-/// Most remembered wastes; past it they are forgotten together.
-const MOST_WASTES: usize = 400_000;
+/// Most remembered leftovers; past it they are forgotten together.
+const MOST_LEFTOVERS: usize = 200_000;
+/// Most of them for nodes of one class with the same cards; past it the oldest makes place.
+const MOST_ALIKE: usize = 256;
 /// For how many cards one future is meant. To a node with more, each of its Pods comes more than once, or the future would
 /// end before the node is full.
 const CARDS: usize = 8;
@@ -72,8 +74,10 @@ pub(super) struct Futures {
     classes: HashMap<ClassKey, ClassId>,
     /// What may come, by class.
     prospects: Vec<Prospect>,
-    /// By the fingerprint of class and room. 128 bits, so that two states are never taken for one another in practice.
-    wastes: HashMap<u128, i64, BuildHasherDefault<AsItIs>>,
+    /// By the fingerprint of class and cards. 128 bits, so that two states are never taken for one another in practice. They
+    /// say themselves for how many cores and how much memory they hold.
+    leftovers: HashMap<u128, VecDeque<Leftover>, BuildHasherDefault<AsItIs>>,
+    remembered: usize,
     scratch: Vec<u16>,
     /// Room for the caller to write down cards.
     pub(super) cards: Vec<u16>,
@@ -157,18 +161,30 @@ impl Futures {
         if room.cards.is_empty() {
             return 0;
         }
-        let fingerprint = fingerprint(class, room);
-        if let Some(known) = self.wastes.get(&fingerprint) {
-            return *known;
+        let alike = self.leftovers.entry(fingerprint(class, room.cards)).or_default();
+        let known = alike.iter().position(|known| known.holds_for(room.cpu, room.memory));
+        if let Some(at) = known {
+            // Those asked for often come to the front.
+            alike.swap(at, at / 2);
+            return alike[at / 2].cards;
         }
         let prospect = usize::try_from(class.0).ok().and_then(|index| self.prospects.get(index));
-        let scratch = &mut self.scratch;
-        let futures = prospect.map_or(&[][..], |prospect| &prospect.futures).iter();
-        let left = futures.map(|arrivals| leftover(room, arrivals, scratch)).sum();
-        if self.wastes.len() >= MOST_WASTES {
-            self.wastes.clear();
+        let futures = prospect.map_or(&[][..], |prospect| &prospect.futures);
+        let mut all = Leftover::NOTHING;
+        for arrivals in futures {
+            all = all.and(&leftover(room, arrivals, &mut self.scratch));
         }
-        self.wastes.insert(fingerprint, left);
+        let left = all.cards;
+        if alike.len() < MOST_ALIKE {
+            self.remembered += 1;
+        } else {
+            alike.pop_back();
+        }
+        alike.push_front(all);
+        if self.remembered > MOST_LEFTOVERS {
+            self.leftovers.clear();
+            self.remembered = 0;
+        }
         left
     }
 }
@@ -206,18 +222,14 @@ impl Hasher for AsItIs {
     }
 }
 
-/// A number that stands for a state.
-fn fingerprint(class: ClassId, room: Room<'_>) -> u128 {
+/// A number that stands for the cards of a node.
+fn fingerprint(class: ClassId, cards: &[u16]) -> u128 {
     let (mut one, mut two) =
         (mixed(u64::from(class.0) ^ 0xA5A5_5A5A), mixed(u64::from(class.0) ^ 0x0F0F_F0F0));
-    let mut add = |number: u64| {
+    for four in cards.chunks(4) {
+        let number = four.iter().fold(1, |all, left| (all << 16) | u64::from(*left));
         one = mixed(one ^ number);
         two = mixed(two.rotate_left(23).wrapping_add(number));
-    };
-    add(room.cpu.cast_unsigned());
-    add(room.memory.cast_unsigned());
-    for four in room.cards.chunks(4) {
-        add(four.iter().fold(1, |all, left| (all << 16) | u64::from(*left)));
     }
     (u128::from(one) << 64) | u128::from(two)
 }

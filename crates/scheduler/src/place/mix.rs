@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::random::Random;
 use crate::{
-    ledger::Ledger,
+    ledger::{Ledger, PodState},
     model::{CardRequest, PodId, Shape},
 };
 
@@ -70,10 +70,22 @@ impl Mix {
         if !self.learns {
             return;
         }
+        // Pods of one template come one after the other: each run of them is counted at once.
+        let mut run: Option<(&PodState, f64)> = None;
         for (id, state) in ledger.pods_after(self.newest) {
             self.newest = Some(id);
             self.seen += 1;
-            self.count(&state.pod.shape, 1.0);
+            match &mut run {
+                Some((first, count)) if first.shape == state.shape => *count += 1.0,
+                _ => {
+                    if let Some((first, count)) = run.replace((state, 1.0)) {
+                        self.count(&first.pod.shape, count);
+                    }
+                }
+            }
+        }
+        if let Some((first, count)) = run {
+            self.count(&first.pod.shape, count);
         }
         if self.total > FADE_AT {
             self.fade();

@@ -55,7 +55,8 @@ struct Identity {
 
 impl<'de, K: Wire> Deserialize<'de> for Lean<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Box::<RawValue>::deserialize(deserializer)?;
+        // Borrowed: lists and watches are read from texts that are there as a whole.
+        let text = <&RawValue>::deserialize(deserializer)?;
         let object = serde_json::from_str::<K>(text.get()).map_err(|error| {
             let identified = serde_json::from_str::<Identified>(text.get()).map(|found| found.metadata);
             let Identity { name, namespace, uid, resource_version } = identified.unwrap_or_default();
