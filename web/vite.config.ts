@@ -31,5 +31,12 @@ export default defineConfig({
     strictPort: true,
     proxy,
   },
-  preview: { proxy },
+  // What the portal sends with its pages, so that a page that needs more is found before it is in the binary.
+  preview: {
+    proxy,
+    headers: {
+      "Content-Security-Policy":
+        "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'",
+    },
+  },
 });

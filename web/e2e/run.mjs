@@ -4,6 +4,7 @@
 //   MAAR_BIN       the binary (../target/debug/maar)
 //   MAAR_CHROMIUM  the browser (the first of chromium, chromium-browser, google-chrome)
 //   MAAR_PAGES     "preview" serves web/dist by Vite beside the binary instead of by the binary itself
+//   MAAR_E2E       "all" looks at every page in both colours and both languages
 //   MAAR_IMAGES    "1" also writes the screenshots of the README to docs/images
 import { execFileSync, spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -88,7 +88,7 @@ function List({ items }: { items: AccountView[] }) {
               )}
               <div>
                 <Link
-                  to="/admin/accounts/$account"
+                  to="/admin/accounts/$account/overview"
                   params={{ account: account.name } as never}
                   className={ui.rowLink}
                 >

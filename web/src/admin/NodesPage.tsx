@@ -79,7 +79,11 @@ function List({ nodes }: { nodes: NodeView[] }) {
       {nodes.map((node) => (
         <Table.Tr key={node.name}>
           <Table.Td>
-            <Link to="/admin/nodes/$node" params={{ node: node.name } as never} className={ui.rowLink}>
+            <Link
+              to="/admin/nodes/$node/overview"
+              params={{ node: node.name } as never}
+              className={ui.rowLink}
+            >
               {node.name}
             </Link>
           </Table.Td>

@@ -10,6 +10,7 @@ import {
 import { asApiError } from "../api/error";
 import { HomePage } from "../home/HomePage";
 import { ErrorState, Loading } from "../ui/states";
+import { Governing } from "./Governing";
 import { Missing } from "./Missing";
 import { queries } from "./queries";
 import { Shell } from "./Shell";
@@ -98,6 +99,16 @@ const job = createRoute({
   component: lazyRouteComponent(() => import("../jobs/JobPage"), "JobPage"),
 });
 
+const governing = createRoute({ getParentRoute: () => inside, id: "governing", component: Governing });
+
+/** Pages for platform administrators. */
+const adminPage = (path: string, load: Parameters<typeof lazyRouteComponent>[0], name: string) =>
+  createRoute({
+    getParentRoute: () => governing,
+    path,
+    component: lazyRouteComponent(load as never, name as never),
+  });
+
 const tree = root.addChildren([
   login,
   password,
@@ -114,15 +125,18 @@ const tree = root.addChildren([
     page("/volumes", () => import("../volumes/VolumesPage"), "VolumesPage"),
     page("/apps", () => import("../apps/AppsPage"), "AppsPage"),
     page("/settings", () => import("../settings/SettingsPage"), "SettingsPage"),
-    page("/admin/nodes", () => import("../admin/NodesPage"), "NodesPage"),
-    page("/admin/nodes/$node", () => import("../admin/NodePage"), "NodePage"),
-    page("/admin/users", () => import("../admin/UsersPage"), "UsersPage"),
-    page("/admin/sessions", () => import("../admin/SessionsPage"), "SessionsPage"),
-    page("/admin/users/$user/sessions", () => import("../admin/UserSessionsPage"), "UserSessionsPage"),
+    governing.addChildren([
+      adminPage("/admin/nodes", () => import("../admin/NodesPage"), "NodesPage"),
+      // Names of nodes and accounts may have dots in them, and a last part with a dot is a file for the portal.
+      adminPage("/admin/nodes/$node/overview", () => import("../admin/NodePage"), "NodePage"),
+      adminPage("/admin/users", () => import("../admin/UsersPage"), "UsersPage"),
+      adminPage("/admin/sessions", () => import("../admin/SessionsPage"), "SessionsPage"),
+      adminPage("/admin/users/$user/sessions", () => import("../admin/UserSessionsPage"), "UserSessionsPage"),
+      adminPage("/admin/policies", () => import("../admin/PoliciesPage"), "PoliciesPage"),
+      adminPage("/admin/audit", () => import("../admin/AuditPage"), "AuditPage"),
+    ]),
     page("/admin/accounts", () => import("../admin/AccountsPage"), "AccountsPage"),
-    page("/admin/accounts/$account", () => import("../admin/AccountPage"), "AccountPage"),
-    page("/admin/policies", () => import("../admin/PoliciesPage"), "PoliciesPage"),
-    page("/admin/audit", () => import("../admin/AuditPage"), "AuditPage"),
+    page("/admin/accounts/$account/overview", () => import("../admin/AccountPage"), "AccountPage"),
   ]),
 ]);
 

@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 import type { NodeHistory } from "../api/agreed";
 import type { Holder } from "../api/types";
 import { Facts } from "../ui/Facts";
-import { cardTitle, formatBytes, modelTitle } from "../ui/format";
+import { cardTitle, formatAmount, formatBytes, modelTitle } from "../ui/format";
 import { When } from "../ui/When";
 import classes from "./heatmap.module.css";
 import type { Cell } from "./model";
@@ -74,7 +74,7 @@ function OneHolder({ holder }: { holder: Holder }) {
   const { t } = useTranslation();
   const { kind, namespace, name } = holder;
   const who = holder.user ?? t("cards.somebody");
-  const share = holder.share ? ` · ${t("heatmap.part", { share: holder.share })}` : "";
+  const share = holder.share ? ` · ${t("heatmap.part", { share: formatAmount("", holder.share) })}` : "";
   const to = kind === "job" ? "/jobs/$namespace/$name" : "/workspaces/$namespace/$name";
   return (
     <Text size="sm">

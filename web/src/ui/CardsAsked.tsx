@@ -14,7 +14,7 @@ export function CardsAsked({ cards }: { cards: Cards | null | undefined }) {
   if (!cards) return <>{t("cards.none")}</>;
   const title = cardTitle(cards.resource ?? "nvidia.com/gpu");
   if (cards.count) return <>{`${cards.count} × ${title}`}</>;
-  if (cards.share) return <>{t("cards.share", { share: String(cards.share), title })}</>;
+  if (cards.share) return <>{t("cards.share", { share: formatAmount("", cards.share), title })}</>;
   if (cards.memory) return <>{t("cards.memory", { memory: formatAmount("memory", cards.memory), title })}</>;
   return <>{title}</>;
 }

@@ -23,7 +23,7 @@ it("does not blame the reader for what the portal cannot do yet", () => {
 
 it("says who may change it where something is forbidden", () => {
   show(<ErrorState error={new ApiError("forbidden", "")} />);
-  expect(screen.getByText("Not for you")).toBeTruthy();
+  expect(screen.getByText("You cannot see this")).toBeTruthy();
 });
 
 it("keeps what it has while it is asked for again, and drops what is gone", () => {

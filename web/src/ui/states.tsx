@@ -9,6 +9,7 @@ import {
   IconTools,
 } from "@tabler/icons-react";
 import type { UseQueryResult } from "@tanstack/react-query";
+import type { TFunction } from "i18next";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { type ApiError, asApiError } from "../api/error";
@@ -94,6 +95,25 @@ function lookOf(error: ApiError, missing: "route" | "object") {
   return looks.fault;
 }
 
+/** Trying again helps only where something is broken; the rest has a way home, so that no page is a dead end. */
+function wayOut(look: (typeof looks)[keyof typeof looks], t: TFunction, retry?: () => void) {
+  if (look === looks.fault || look === looks.offline) {
+    return (
+      retry && (
+        <Button variant="default" onClick={retry}>
+          {t("actions.retry")}
+        </Button>
+      )
+    );
+  }
+  if (look === looks.unavailable) return undefined;
+  return (
+    <Button variant="default" component="a" href="/">
+      {t("states.noPage.home")}
+    </Button>
+  );
+}
+
 export function ErrorState({ error, retry, missing = "object" }: ErrorProps) {
   const { t } = useTranslation();
   const said = useErrorText();
@@ -105,15 +125,7 @@ export function ErrorState({ error, retry, missing = "object" }: ErrorProps) {
         icon={look.icon}
         color={look.color}
         title={t(`states.${look.key}.title`)}
-        action={
-          // What is not offered is not offered a second later either.
-          retry &&
-          look !== looks.unavailable && (
-            <Button variant="default" onClick={retry}>
-              {t("actions.retry")}
-            </Button>
-          )
-        }
+        action={wayOut(look, t, retry)}
       >
         {look === looks.fault ? said(error) : t(`states.${look.key}.text`)}
         {found.requestId && look === looks.fault && (

@@ -69,6 +69,13 @@ describe("the form of a workspace", () => {
   });
 });
 
+it("reads shares as the cluster writes them", () => {
+  expect(valuesOf({ cards: { resource: "a/b", share: "500m" } }).cards).toMatchObject({
+    how: "share",
+    share: 0.5,
+  });
+});
+
 describe("fields of the portal", () => {
   it("are found in the form", () => {
     expect(fieldOf("volumes[0].path")).toBe("volumes.0.path");

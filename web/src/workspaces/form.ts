@@ -15,6 +15,7 @@ import {
   type Pair,
   rowFaults,
 } from "../forms/values";
+import { parseQuantity } from "../ui/format";
 
 export interface VolumeValues {
   name: string;
@@ -128,7 +129,7 @@ export function valuesOf(body: Record<string, unknown>): Partial<WorkspaceValues
           resource: text(cards.resource, "nvidia.com/gpu"),
           how: cards.count === undefined ? "share" : "count",
           count: Number(cards.count ?? 1),
-          share: Number(cards.share ?? 0.5),
+          share: parseQuantity(cards.share as string | undefined) ?? 0.5,
         }
       : noCards,
     pool: text(rows<string>(body.pools)[0]),

@@ -1,5 +1,5 @@
 // What a newcomer does, in both languages: sign in, make a workspace, type in its terminal, look at the heat map, and
-// leave everything as it was.
+// leave everything as it was. It comes before the other files, by its name: it changes the first password as people do.
 import { expect, test } from "@playwright/test";
 import en from "../src/i18n/en.json" with { type: "json" };
 import zh from "../src/i18n/zh-CN.json" with { type: "json" };
