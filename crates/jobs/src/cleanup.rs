@@ -9,15 +9,19 @@
 mod card_use;
 mod exposition;
 mod finding;
+mod nightly;
 mod nodes;
 mod prometheus;
 mod reconcile;
 mod words;
 
 pub use card_use::{CardUse, Readings, UseError, Uses, uses_of};
+pub use exposition::samples;
 pub(crate) use finding::is_fresh;
 pub use finding::{Everything, Finding, Kind, findings};
-pub use nodes::NodeCards;
-pub use prometheus::{Prometheus, PrometheusError};
+pub(crate) use nightly::run as nights;
+pub use nightly::{ANNOTATION_SUSPENDED_BY, Night, Nightly, suspend};
+pub use nodes::{NodeCards, node_metrics};
+pub use prometheus::{Points, Prometheus, PrometheusError, Series};
 pub(crate) use reconcile::Cleanup;
 pub(crate) use words::ending;

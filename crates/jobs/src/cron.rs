@@ -17,12 +17,16 @@ pub(crate) struct Schedule {
 impl Schedule {
     /// Reads a schedule; the error says what is wrong with it.
     pub(crate) fn parse(spec: &ScheduleSpec) -> Result<Self, String> {
-        let zone = TimeZone::get(&spec.time_zone)
-            .map_err(|_| format!("there is no time zone called {:?}", spec.time_zone))?;
+        Self::new(&spec.cron, &spec.time_zone)
+    }
+
+    /// By a cron expression of five fields, in a time zone.
+    pub(crate) fn new(cron: &str, zone: &str) -> Result<Self, String> {
+        let zone = TimeZone::get(zone).map_err(|_| format!("there is no time zone called {zone:?}"))?;
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         let cron = parser
-            .parse(spec.cron.trim())
-            .map_err(|error| format!("the schedule {:?} cannot be read: {error}", spec.cron))?;
+            .parse(cron.trim())
+            .map_err(|error| format!("the schedule {cron:?} cannot be read: {error}"))?;
         Ok(Self { cron, zone })
     }
 

@@ -32,8 +32,9 @@ mod volcano_queue;
 mod workspace;
 
 pub use cleanup::{
-    CardUse, Everything, Finding, Kind, NodeCards, Prometheus, PrometheusError, Readings, UseError, Uses,
-    findings, uses_of,
+    ANNOTATION_SUSPENDED_BY, CardUse, Everything, Finding, Kind, Night, Nightly, NodeCards, Points,
+    Prometheus, PrometheusError, Readings, Series, UseError, Uses, findings, node_metrics, samples, suspend,
+    uses_of,
 };
 pub use install::{InstallError, install};
 pub use key::Entropy;

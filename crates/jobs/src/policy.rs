@@ -64,6 +64,20 @@ pub enum Verdict {
     End(CleanupRule),
 }
 
+impl Verdict {
+    /// What it is called in tables, with the rule and the end it is about.
+    pub fn words(&self) -> (&'static str, Option<CleanupRule>, Option<Timestamp>) {
+        match self {
+            Self::Leave => ("leave", None, None),
+            Self::Kept(_) => ("keep", None, None),
+            Self::Warn(warning) => ("warn", Some(warning.rule), Some(warning.end)),
+            Self::Warned(warning) => ("warned", Some(warning.rule), Some(warning.end)),
+            Self::TakeBack => ("take-back", None, None),
+            Self::End(rule) => ("end", Some(*rule), None),
+        }
+    }
+}
+
 /// The policy that holds for an account, and the account that has it: its own, or that of the nearest account above it.
 pub fn policy_of<'a, A: AsRef<Account>>(name: &str, accounts: &'a [A]) -> Option<(&'a str, &'a CleanupSpec)> {
     let mut next = name;

@@ -18,7 +18,7 @@ use maar_controller::{
 
 use crate::{
     account::Accounts,
-    cleanup::{CardUse, Cleanup},
+    cleanup::{CardUse, Cleanup, Nightly, nights},
     index::Key,
     job::Jobs,
     key::Entropy,
@@ -43,6 +43,8 @@ pub struct Settings {
     pub cleanup_every: Duration,
     /// Between two writes of the status of an account.
     pub accounts_every: Duration,
+    /// When workspaces are suspended that nobody protected; never if it is not said.
+    pub nightly: Option<Nightly>,
 }
 
 impl Settings {
@@ -54,6 +56,7 @@ impl Settings {
             cards: None,
             cleanup_every: Duration::from_mins(1),
             accounts_every: Duration::from_secs(10),
+            nightly: None,
         }
     }
 }
@@ -73,6 +76,8 @@ pub fn role(settings: &Settings, metrics: &JobsMetrics) -> Role {
     });
     let (seen, counted) = (views.clone(), metrics.clone());
     let role = role.leader_task("numbers", move |context| count(context, seen.clone(), counted.clone()));
+    let nightly = settings.nightly.clone();
+    let role = role.leader_task("nightly", move |context| nights(context, nightly.clone()));
     let (cards, every, metrics) = (settings.cards.clone(), settings.cleanup_every, metrics.clone());
     role.leader_task("cleanup", move |context| {
         let (views, cards, metrics) = (views.clone(), cards.clone(), metrics.clone());

@@ -1,6 +1,7 @@
 //! The clap tree, one file per command.
 
 mod account;
+mod cleanup;
 mod client;
 mod explain;
 mod failure;
@@ -41,6 +42,8 @@ enum Command {
     Account(account::Arguments),
     /// Show what clean-up policies would do.
     Policy(policy::Arguments),
+    /// Suspend all workspaces that nobody protected, now: the nightly clean-up for a CronJob.
+    Cleanup(cleanup::Arguments),
     /// Say why something waits.
     Explain(explain::Arguments),
     /// Show who has what of the cluster.
@@ -74,6 +77,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Job(arguments) => job::run(arguments).await,
         Command::Account(arguments) => account::run(arguments).await,
         Command::Policy(arguments) => policy::run(arguments).await,
+        Command::Cleanup(arguments) => cleanup::run(arguments).await,
         Command::Explain(arguments) => explain::run(arguments).await,
         Command::Top(arguments) => top::run(arguments).await,
         Command::Records(arguments) => records::run(arguments).await,

@@ -1,5 +1,7 @@
 //! Accounts: what they have, for those who have a part in them.
 
+mod change;
+
 use kube::ResourceExt as _;
 use maar_api::{
     ResourceList,
@@ -15,8 +17,11 @@ use crate::{
     route::{Answer, Call, Method::Get, Route, Target},
 };
 
+pub(crate) use change::update;
+
 pub(crate) fn routes() -> Vec<Route> {
-    vec![
+    let mut all = change::routes();
+    all.extend([
         Route::at_once(Get, "/accounts", "listAccounts", (Verb::See, Target::Asker(Kind::Account)), list)
             .says("Accounts that the asker has a part in; all for platform administrators")
             .query::<PageQuery>()
@@ -24,7 +29,8 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::at_once(Get, "/accounts/{name}", "getAccount", (Verb::See, Target::Account), get)
             .says("One account; its members only for those who belong to it")
             .answers::<AccountDetail>(),
-    ]
+    ]);
+    all
 }
 
 /// An account.

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _};
 use http::{HeaderValue, header};
 use jiff::Timestamp;
-use maar_records::{AuditFilter, AuditRecord};
+use maar_records::{AuditFilter, AuditRecord, Outcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,9 @@ pub(crate) struct AuditQuery {
     /// The object.
     object: Option<String>,
     account: Option<String>,
+    /// How it ended: `done`, `denied` or `failed`.
+    #[schemars(with = "Option<String>")]
+    outcome: Option<Outcome>,
     /// The request.
     request: Option<String>,
     /// From this time on.
@@ -61,6 +64,7 @@ impl From<AuditQuery> for AuditFilter {
             object_kind: query.kind,
             object_name: query.object,
             account: query.account,
+            outcome: query.outcome,
             request_id: query.request,
             from: query.from,
             until: query.until,

@@ -35,6 +35,8 @@ pub(crate) enum Code {
     Invalid,
     /// Something of that name exists, or it was changed meanwhile.
     Conflict,
+    /// It has to be looked at what it would do before it is switched on.
+    PreviewRequired,
     /// A quota would be exceeded.
     QuotaExceeded,
     /// The body is too large.
@@ -59,7 +61,7 @@ impl Code {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::Conflict => StatusCode::CONFLICT,
+            Self::Conflict | Self::PreviewRequired => StatusCode::CONFLICT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::TooMany => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,

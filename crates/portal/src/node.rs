@@ -1,7 +1,16 @@
-//! Nodes and their cards: who is on what.
+//! Nodes and their cards: who is on what, and what administrators do with nodes.
+//!
+//! `view` makes what is shown of a node; `overview` keeps it, and its bytes, until something changes.
 
+mod admin;
+mod audience;
+mod drain;
 mod handlers;
+mod occupy;
 mod overview;
+mod summary;
+mod view;
 
 pub(crate) use handlers::routes;
 pub(crate) use overview::Overview;
+pub(crate) use view::{given, has_cards};

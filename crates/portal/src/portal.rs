@@ -8,8 +8,10 @@ use maar_controller::clock::SharedClock;
 use maar_records::Records;
 
 use crate::{
+    cards::{CardSource, Cards, MetricNames},
     identity::{Entropy, PasswordCost, Passwords, Rate, Rates},
     live::Live,
+    metrics::PortalMetrics,
     namespace::{Namespaces, UserLimits},
     node::Overview,
     terminal::{Seats, TerminalSettings},
@@ -38,6 +40,12 @@ pub struct Settings {
     pub look_again: Duration,
     /// Terminals.
     pub terminals: TerminalSettings,
+    /// Where the use of cards is known from.
+    pub cards: CardSource,
+    /// What exporters of cards call their metrics.
+    pub card_metrics: MetricNames,
+    /// Between two looks at the cards.
+    pub cards_every: Duration,
 }
 
 impl Settings {
@@ -54,6 +62,9 @@ impl Settings {
             requests_per_second: 50,
             look_again: Duration::from_secs(15),
             terminals: TerminalSettings::default(),
+            cards: CardSource::default(),
+            card_metrics: MetricNames::default(),
+            cards_every: Duration::from_secs(30),
         }
     }
 
@@ -86,6 +97,8 @@ pub struct Portal {
     pub(crate) entropy: Entropy,
     pub(crate) live: Live,
     pub(crate) overview: Overview,
+    pub(crate) cards: Cards,
+    pub(crate) metrics: PortalMetrics,
     pub(crate) namespaces: Namespaces,
     pub(crate) passwords: Passwords,
     pub(crate) rates: Rates,
@@ -121,6 +134,8 @@ impl Portal {
             live: Live::default(),
             overview: Overview::default(),
             terminals: Seats::default(),
+            cards: Cards::default(),
+            metrics: PortalMetrics::default(),
             settings,
             client,
             records,

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::net::TcpListener;
 
 use crate::{
+    cards::sample,
     live::feed,
     portal::Portal,
     route::{router as guarded, table},
@@ -21,7 +22,7 @@ pub fn router(portal: &Arc<Portal>) -> Router {
 /// The role. It serves on `listener` as soon as it has seen the whole cluster once. Every process of the role serves;
 /// none leads.
 pub fn role(portal: Arc<Portal>, listener: TcpListener) -> Role {
-    let watched = Arc::clone(&portal);
+    let (watched, sampled) = (Arc::clone(&portal), Arc::clone(&portal));
     let listener = Arc::new(Mutex::new(Some(listener)));
     Role::new("portal")
         .task("watch", move |context: Context| {
@@ -32,6 +33,18 @@ pub fn role(portal: Arc<Portal>, listener: TcpListener) -> Role {
                 Ok::<_, Infallible>(())
             }
         })
+        .task("cards", move |context: Context| {
+            let portal = Arc::clone(&sampled);
+            async move {
+                let (shown, told) = ((portal.cards.clone(), portal.live.clone()), &portal.settings);
+                let source = (told.cards.clone(), told.card_metrics.clone());
+                let clock = Arc::clone(&portal.clock);
+                let watched = (told.cards_every, portal.metrics.clone());
+                let sampling = sample(shown, context.client.clone(), clock, source, watched);
+                context.shutdown.run_until_cancelled(sampling).await;
+                Ok::<_, Infallible>(())
+            }
+        })
         .task("serve", move |context: Context| {
             let (portal, listener) = (Arc::clone(&portal), listener.lock().take());
             async move { serve(portal, listener, context).await }
@@ -39,6 +52,7 @@ pub fn role(portal: Arc<Portal>, listener: TcpListener) -> Role {
 }
 
 async fn serve(portal: Arc<Portal>, listener: Option<TcpListener>, context: Context) -> io::Result<()> {
+    portal.metrics.register(&context.environment.metrics);
     let Some(listener) = listener else { return Err(io::Error::other("the portal was started twice")) };
     if context.shutdown.run_until_cancelled(portal.live.ready()).await.is_none() {
         return Ok(());

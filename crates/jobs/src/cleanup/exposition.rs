@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-/// Labels and value of every sample of the metrics called so.
-pub(super) fn samples<'a>(
+/// Name, labels and value of every sample of the metrics called so.
+pub fn samples<'a>(
     text: &'a str,
     wanted: impl Fn(&str) -> bool + 'a,
-) -> impl Iterator<Item = (BTreeMap<String, String>, f64)> + 'a {
+) -> impl Iterator<Item = (&'a str, BTreeMap<String, String>, f64)> + 'a {
     text.lines().filter_map(move |line| {
         let open = line.find('{')?;
         if line.starts_with('#') || !wanted(&line[..open]) {
@@ -14,7 +14,7 @@ pub(super) fn samples<'a>(
         }
         let (labels, rest) = labels(&line[open + 1..])?;
         let value = rest.split_whitespace().next()?.parse().ok()?;
-        Some((labels, value))
+        Some((&line[..open], labels, value))
     })
 }
 
@@ -59,8 +59,8 @@ mod tests {
         let text = "# HELP u {}\nu{gpu=\"0\",pod=\"a\\\"b\\\\c\\nd\"} 97.5 1700000000\nother{gpu=\"0\"} 1\nu{gpu=\"1\",} 0\nu 5\nu{x=\"";
         let read: Vec<_> = samples(text, |name| name == "u").collect();
         assert_eq!(read.len(), 2);
-        assert_eq!((read[0].0["pod"].as_str(), read[0].1), ("a\"b\\c\nd", 97.5));
-        assert_eq!(read[1].0["gpu"], "1");
+        assert_eq!((read[0].0, read[0].1["pod"].as_str(), read[0].2), ("u", "a\"b\\c\nd", 97.5));
+        assert_eq!(read[1].1["gpu"], "1");
     }
 
     proptest! {

@@ -268,7 +268,7 @@ fn job_work(job: &AIJob, parent: Option<&AIJob>, now: Timestamp) -> Work {
     }
 }
 
-fn workspace_work(desk: &Workspace, now: Timestamp) -> Work {
+pub(super) fn workspace_work(desk: &Workspace, now: Timestamp) -> Work {
     let status = desk.status.clone().unwrap_or_default();
     let waits = status.phase == WorkspacePhase::Pending
         && status.reason.as_deref() == Some(reasons::WAITING_FOR_NODES);

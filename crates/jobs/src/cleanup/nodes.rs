@@ -43,17 +43,22 @@ impl NodeCards {
     }
 
     async fn read(&self, node: String) -> Vec<(Subject, f64)> {
-        let path = format!("/api/v1/nodes/{node}/proxy/metrics");
-        let Ok(request) = http::Request::get(path).body(Vec::new()) else { return Vec::new() };
         // A node that cannot be asked leaves a gap in what is known of its cards, which is what it is.
-        let Ok(text) = self.client.request_text(request).await else { return Vec::new() };
+        let Some(text) = node_metrics(&self.client, &node).await else { return Vec::new() };
         let wanted = |name: &str| EXPORTERS.iter().any(|exporter| exporter.metric == name);
         exposition::samples(&text, wanted)
-            .filter_map(|(labels, value)| {
+            .filter_map(|(_, labels, value)| {
                 Some((subject(|name| labels.get(name).map(String::as_str))?, value))
             })
             .collect()
     }
+}
+
+/// The metrics that a node shows, through the API server (right `get` on `nodes/proxy`); none if it does not answer.
+pub async fn node_metrics(client: &Client, node: &str) -> Option<String> {
+    let path = format!("/api/v1/nodes/{node}/proxy/metrics");
+    let request = http::Request::get(path).body(Vec::new()).ok()?;
+    client.request_text(request).await.ok()
 }
 
 impl CardUse for NodeCards {

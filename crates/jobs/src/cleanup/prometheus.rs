@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use kube::{Client, Config};
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -61,25 +61,48 @@ impl Prometheus {
         Ok(Self { client, url: url.to_owned() })
     }
 
-    async fn ask(&self, query: &str, second: i64) -> Result<Vec<Series>, UseError> {
-        let failed = |problem: String| UseError(format!("{}: {problem}", self.url));
-        let body = form(&[("query", query), ("time", &second.to_string())]);
-        let request = http::Request::post("/api/v1/query")
+    /// What `query` says at the unix time `second`.
+    pub async fn query(&self, query: &str, second: i64) -> Result<Vec<Series>, UseError> {
+        let fields = [("query", query), ("time", &second.to_string())];
+        let found: Vec<Sample> = self.ask("/api/v1/query", &fields, "vector").await?;
+        found.into_iter().map(|one| one.try_into().map_err(|problem: String| self.failed(&problem))).collect()
+    }
+
+    /// What `query` says every `step` seconds from unix time `begin` to `end`.
+    pub async fn range(
+        &self,
+        query: &str,
+        (begin, end): (i64, i64),
+        step: i64,
+    ) -> Result<Vec<Points>, UseError> {
+        let times = [begin, end, step].map(|number| number.to_string());
+        let fields = [("query", query), ("start", &times[0]), ("end", &times[1]), ("step", &times[2])];
+        let found: Vec<Samples> = self.ask("/api/v1/query_range", &fields, "matrix").await?;
+        found.into_iter().map(|one| one.try_into().map_err(|problem: String| self.failed(&problem))).collect()
+    }
+
+    fn failed(&self, problem: &str) -> UseError {
+        UseError(format!("{}: {problem}", self.url))
+    }
+
+    async fn ask<S: DeserializeOwned>(
+        &self,
+        path: &str,
+        fields: &[(&str, &str)],
+        wanted: &str,
+    ) -> Result<Vec<S>, UseError> {
+        let request = http::Request::post(path)
             .header(http::header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .body(body.into_bytes())
-            .map_err(|error| failed(error.to_string()))?;
-        let answer = timeout(PATIENCE, self.client.request::<Answer>(request)).await;
-        let answer = answer.map_err(|_| failed("no answer".to_owned()))?;
-        let answer = answer.map_err(|error| failed(maar_controller::error::chain(&error)))?;
+            .body(form(fields).into_bytes())
+            .map_err(|error| self.failed(&error.to_string()))?;
+        let answer = timeout(PATIENCE, self.client.request::<Answer<S>>(request)).await;
+        let answer = answer.map_err(|_| self.failed("no answer"))?;
+        let answer = answer.map_err(|error| self.failed(&maar_controller::error::chain(&error)))?;
         match answer {
-            Answer { status, data: Some(data), .. }
-                if status == "success" && data.result_type == "vector" =>
-            {
-                data.result.into_iter().map(|one| one.try_into().map_err(failed)).collect()
+            Answer { status, data: Some(data), .. } if status == "success" && data.result_type == wanted => {
+                Ok(data.result)
             }
-            Answer { error, .. } => {
-                Err(failed(error.unwrap_or_else(|| "it answered without data".to_owned())))
-            }
+            Answer { error, .. } => Err(self.failed(error.as_deref().unwrap_or("it answered without data"))),
         }
     }
 }
@@ -89,8 +112,8 @@ impl CardUse for Prometheus {
         Box::pin(async move {
             let questions = Questions::of(window);
             let now = questions.moment(now);
-            let highest = self.ask(&questions.highest, now).await?;
-            let covered = self.ask(&questions.covered, now).await?;
+            let highest = self.query(&questions.highest, now).await?;
+            let covered = self.query(&questions.covered, now).await?;
             Ok(readings(&highest, &covered, questions.steps))
         })
     }
@@ -153,11 +176,22 @@ fn readings(highest: &[Series], covered: &[Series], steps: f64) -> Readings {
     all
 }
 
-/// One series of an answer.
-#[derive(Debug)]
-struct Series {
-    labels: BTreeMap<String, String>,
-    value: f64,
+/// One series at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// What it was then.
+    pub value: f64,
+}
+
+/// One series over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Points {
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Unix times and what it was then.
+    pub points: Vec<(i64, f64)>,
 }
 
 impl Series {
@@ -170,26 +204,39 @@ impl TryFrom<Sample> for Series {
     type Error = String;
 
     fn try_from(sample: Sample) -> Result<Self, String> {
-        let text = sample.value.1.as_str().unwrap_or_default();
-        let value = text.parse().map_err(|_| format!("{text:?} is no number"))?;
-        Ok(Self { labels: sample.metric, value })
+        Ok(Self { labels: sample.metric, value: number(&sample.value.1)? })
     }
+}
+
+impl TryFrom<Samples> for Points {
+    type Error = String;
+
+    fn try_from(samples: Samples) -> Result<Self, String> {
+        #[expect(clippy::cast_possible_truncation, reason = "unix seconds of our own asking")]
+        let point = |(time, value): &(f64, Value)| Ok((*time as i64, number(value)?));
+        let points = samples.values.iter().map(point).collect::<Result<_, String>>()?;
+        Ok(Self { labels: samples.metric, points })
+    }
+}
+
+fn number(value: &Value) -> Result<f64, String> {
+    let text = value.as_str().unwrap_or_default();
+    text.parse().map_err(|_| format!("{text:?} is no number"))
 }
 
 /// What Prometheus answers.
 #[derive(Debug, Deserialize)]
-struct Answer {
+struct Answer<S> {
     status: String,
-    data: Option<Data>,
+    data: Option<Data<S>>,
     error: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Data {
+struct Data<S> {
     result_type: String,
-    #[serde(default)]
-    result: Vec<Sample>,
+    result: Vec<S>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -197,6 +244,13 @@ struct Sample {
     metric: BTreeMap<String, String>,
     /// Time and value; the value is text.
     value: (Value, Value),
+}
+
+#[derive(Debug, Deserialize)]
+struct Samples {
+    metric: BTreeMap<String, String>,
+    /// The same of each moment.
+    values: Vec<(f64, Value)>,
 }
 
 /// A form as browsers send it. Names are plain words.

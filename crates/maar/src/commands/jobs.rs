@@ -5,7 +5,8 @@ use std::{path::PathBuf, sync::Arc};
 use anyhow::Context as _;
 use kube::Client;
 use maar_controller::{Environment, config::RuntimeArgs, process::Process, signal};
-use maar_jobs::{CardUse, Entropy, JobsMetrics, NodeCards, Prometheus, Settings};
+use maar_jobs::{CardUse, Entropy, JobsMetrics, Nightly, NodeCards, Prometheus, Settings};
+use maar_portal::CardSource;
 use tokio_util::sync::CancellationToken;
 
 use super::client::config;
@@ -21,6 +22,12 @@ pub(crate) struct Arguments {
     install_definitions: bool,
     #[command(flatten)]
     cards: CardArgs,
+    /// Suspend workspaces that nobody protected at these times, as a cron expression such as "0 23 * * *"
+    #[arg(long, value_name = "CRON")]
+    nightly: Option<String>,
+    /// The time zone of --nightly
+    #[arg(long, value_name = "ZONE", default_value = "UTC", requires = "nightly")]
+    time_zone: String,
     #[command(flatten)]
     runtime: RuntimeArgs,
 }
@@ -29,7 +36,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, Default, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct CardArgs {
-    /// Prometheus with the metrics of the cards, such as http://prometheus.monitoring:9090; needed by clean-up of idle work
+    /// Prometheus with the metrics of the cards, such as http://prometheus.monitoring:9090; clean-up of idle work and the heat map need it
     #[arg(long, value_name = "URL")]
     prometheus: Option<String>,
     /// Read the metrics of the cards from the nodes themselves, as simulated nodes show them
@@ -44,6 +51,15 @@ impl CardArgs {
         }
         Ok(self.cards_from_nodes.then(|| Arc::new(NodeCards::new(client.clone())) as Arc<dyn CardUse>))
     }
+
+    /// The same for what the portal shows.
+    pub(crate) fn shown(&self) -> anyhow::Result<CardSource> {
+        Ok(match &self.prometheus {
+            Some(url) => CardSource::Prometheus(Prometheus::new(url)?),
+            None if self.cards_from_nodes => CardSource::Nodes,
+            None => CardSource::Nothing,
+        })
+    }
 }
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
@@ -54,7 +70,10 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
     let environment = Environment::real();
     let metrics = JobsMetrics::register(&environment.metrics);
-    let settings = Settings { cards: arguments.cards.source(&client)?, ..Settings::new(Entropy::system()) };
+    let nightly = arguments.nightly.as_deref().map(|cron| Nightly::parse(cron, &arguments.time_zone));
+    let nightly = nightly.transpose().map_err(anyhow::Error::msg).context("reading --nightly")?;
+    let cards = arguments.cards.source(&client)?;
+    let settings = Settings { cards, nightly, ..Settings::new(Entropy::system()) };
     let stop = CancellationToken::new();
     signal::shutdown_on_signal(stop.clone())?;
     let process = Process {

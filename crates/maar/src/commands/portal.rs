@@ -12,7 +12,7 @@ use maar_records::Records;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::{client::config, output::print};
+use super::{client::config, jobs::CardArgs, output::print};
 
 /// What `maar portal` can be told.
 #[derive(Debug, clap::Args)]
@@ -29,6 +29,15 @@ pub(crate) struct Arguments {
     /// Database: sqlite:///path/to/file.db or postgres://…; several portals need one PostgreSQL
     #[arg(long, value_name = "URL", env = "MAAR_RECORDS", hide_env_values = true)]
     records: String,
+    /// Hide from users who is on a card, unless they may see the work
+    #[arg(long)]
+    hide_names: bool,
+    #[command(flatten)]
+    cards: CardArgs,
+    /// What the exporter of cards calls something, such as nvidia.utilisation=DCGM_FI_DEV_GPU_UTIL, ascend.index=id or
+    /// node=Hostname; may be repeated
+    #[arg(long, value_name = "WHAT=NAME")]
+    card_metric: Vec<String>,
     #[command(flatten)]
     first: FirstArgs,
     #[command(flatten)]
@@ -90,7 +99,12 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let listener = TcpListener::bind(arguments.listen).await.with_context(|| {
         format!("serving the portal on {} (choose another with --listen)", arguments.listen)
     })?;
-    let settings = Settings::at(origins(arguments.external_url.as_deref(), listener.local_addr()?)?);
+    let mut settings = Settings::at(origins(arguments.external_url.as_deref(), listener.local_addr()?)?);
+    settings.hide_names = arguments.hide_names;
+    settings.cards = arguments.cards.shown()?;
+    for name in &arguments.card_metric {
+        settings.card_metrics.set(name)?;
+    }
     let environment = Environment::real();
     let records = Records::open(&arguments.records).await.context("opening the records")?;
     let entropy = Entropy::system();

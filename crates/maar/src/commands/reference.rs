@@ -9,6 +9,7 @@ use clap::CommandFactory as _;
 use kube::ResourceExt as _;
 use maar_controller::metrics::Metrics;
 use maar_jobs::JobsMetrics;
+use maar_portal::PortalMetrics;
 use maar_scheduler::metrics::SchedulerMetrics;
 
 /// How wide help texts are in the pages.
@@ -92,6 +93,7 @@ fn metrics() -> String {
     let metrics = Metrics::new();
     SchedulerMetrics::register(&metrics);
     JobsMetrics::register(&metrics);
+    PortalMetrics::default().register(&metrics);
     for one in metrics.descriptions() {
         let _ = writeln!(page, "| `{}` | {} | {} |", one.name, one.unit.unwrap_or_default(), one.help);
     }

@@ -81,7 +81,10 @@ async fn by_session(portal: &Portal, proof: TokenHash) -> Result<Option<Caller>,
     if idle > portal.settings.session_idle {
         return Ok(None);
     }
-    portal.records.touch_session(&session.id, None, now).await?;
+    // Most requests need no write.
+    if session.wants_touch(now) {
+        portal.records.touch_session(&session.id, None, now).await?;
+    }
     let subject = Subject::Person(Box::new(person(portal, &user, None)));
     Ok(Some(Caller { subject, session: Some(session.id), key: None, proof: Some(proof) }))
 }
@@ -94,7 +97,9 @@ async fn by_key(
     let now = portal.clock.now();
     let Some((key, user)) = portal.records.authenticate_key(&proof, now).await? else { return Ok(None) };
     let address = address.map(|address| address.to_string());
-    portal.records.touch_key(&key.id, address.as_deref(), now).await?;
+    if key.wants_touch(address.as_deref(), now) {
+        portal.records.touch_key(&key.id, address.as_deref(), now).await?;
+    }
     let scopes = key.scopes.iter().filter_map(|scope| Scope::parse(scope)).collect();
     let subject = Subject::Person(Box::new(person(portal, &user, Some(scopes))));
     Ok(Some(Caller { subject, session: None, key: Some(key.id), proof: Some(proof) }))

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 use maar_api::{
     Quantity, ResourceList,
-    v1alpha1::{AIJob, AIJobSpec, CardUse, JobPhase, JobType, ServiceLevel, TaskStatus},
+    v1alpha1::{AIJob, AIJobSpec, CardUse, CleanupStatus, JobPhase, JobType, ServiceLevel, TaskStatus},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -56,6 +56,9 @@ pub(crate) struct JobView {
     #[schemars(with = "Option<String>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<Timestamp>,
+    /// What a clean-up policy is about to do with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cleanup: Option<CleanupStatus>,
 }
 
 /// A Pod of a job.
@@ -131,6 +134,7 @@ pub(crate) fn view(job: &AIJob) -> JobView {
         created: job.creation_timestamp().map(|time| time.0),
         started: status.start_time.map(|time| time.0),
         ended: status.completion_time.map(|time| time.0),
+        cleanup: status.cleanup,
     }
 }
 

@@ -1,8 +1,14 @@
 //! What is kept of a Pod: there are many, and pages need little of each.
 
+use std::sync::LazyLock;
+
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use maar_api::{ResourceList, names, resources::PodResources};
+use maar_jobs::{PodKind, PodKinds};
+
+static KINDS: LazyLock<PodKinds> = LazyLock::new(PodKinds::default);
 
 /// Whose work a Pod is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +35,10 @@ pub(crate) struct PodFacts {
     pub(crate) restarts: i32,
     /// Why it has no node.
     pub(crate) refusal: Option<String>,
+    /// Part of the system, work of users, or somebody else's.
+    pub(crate) kind: PodKind,
+    /// When it ends at the latest, if that was said: a notice, or its longest run.
+    pub(crate) ends: Option<Timestamp>,
 }
 
 impl PodFacts {
@@ -57,11 +67,45 @@ impl PodFacts {
             requests: PodResources::from_pod(pod).map(|all| all.requests()).unwrap_or_default(),
             restarts: containers.into_iter().flatten().map(|one| one.restart_count).sum(),
             refusal: refused.and_then(|condition| condition.message.clone()),
+            kind: KINDS.of(pod),
+            ends: end(pod),
         }
     }
 
     /// Whether it holds what was given to it.
     pub(crate) fn holds(&self) -> bool {
         self.node.is_some() && !matches!(self.phase.as_str(), "Succeeded" | "Failed")
+    }
+}
+
+fn end(pod: &Pod) -> Option<Timestamp> {
+    let annotation = |name: &str| pod.annotations().get(name);
+    let notice = annotation(names::ANNOTATION_STOP_AT).and_then(|text| text.parse::<Timestamp>().ok());
+    let started = pod.status.as_ref().and_then(|status| status.start_time.as_ref()).map(|time| time.0);
+    let longest = annotation(names::ANNOTATION_MAX_RUN_TIME).and_then(|text| text.parse::<i64>().ok());
+    let run = started
+        .zip(longest)
+        .and_then(|(begin, longest)| begin.checked_add(SignedDuration::from_secs(longest)).ok());
+    [notice, run].into_iter().flatten().min()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_pod_is_the_first_that_was_said() {
+        let end_of = |annotations: serde_json::Value| {
+            let pod = json!({ "metadata": { "annotations": annotations }, "status": { "startTime": "2026-01-01T00:00:00Z" } });
+            PodFacts::of(&serde_json::from_value(pod).unwrap()).ends.map(|end| end.to_string())
+        };
+        assert_eq!(end_of(json!({})), None);
+        let run = json!({ "maar.io/max-run-time": "3600" });
+        assert_eq!(end_of(run).as_deref(), Some("2026-01-01T01:00:00Z"));
+        let both = json!({ "maar.io/max-run-time": "3600", "maar.io/stop-at": "2026-01-01T00:30:00Z" });
+        assert_eq!(end_of(both).as_deref(), Some("2026-01-01T00:30:00Z"));
+        assert_eq!(end_of(json!({ "maar.io/max-run-time": "99999999999999999" })), None);
     }
 }

@@ -1,220 +1,303 @@
-//! The cards of all nodes, and who holds them. Worked out once per change of the cluster, not once per page.
+//! All nodes as of one moment of the cluster, and their bytes.
+//!
+//! Worked out once per change, and of a change only the nodes that it concerns; what was answered to an audience is kept
+//! until the next one. Everybody else's question then costs a look into a table.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
+use bytes::Bytes;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt as _;
-use maar_api::{ResourceList, names, resources::is_extended};
 use parking_lot::Mutex;
-use schemars::JsonSchema;
-use serde::Serialize;
 
-use crate::live::{Live, PodFacts, Work};
+use super::{
+    audience::Audience,
+    summary::Summary,
+    view::{Around, Holder, NodeView, view},
+};
+use crate::{
+    cards::{CardKey, Cards, Reading},
+    live::{Live, PodFacts, Work},
+};
 
-/// Who is on a card.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Holder {
-    /// `workspace`, `job` or `pod`; hidden as the rest from those who may not see the work.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) kind: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) namespace: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) name: Option<String>,
-    /// Whose it is, unless the portal hides names.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) user: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) account: Option<String>,
-    /// The part of the card, such as `0.5`; the whole card if it is not said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) share: Option<String>,
-}
+/// Answers that are kept together take at most so many bytes.
+const KEPT: usize = 64 << 20;
 
-/// One card.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct CardView {
-    /// Its number on the node.
-    pub(crate) index: u32,
-    pub(crate) holders: Vec<Holder>,
-}
-
-/// Cards of one kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct CardsView {
-    /// The resource that counts them.
-    pub(crate) resource: String,
-    pub(crate) cards: Vec<CardView>,
-}
-
-/// One node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct NodeView {
-    pub(crate) name: String,
-    pub(crate) ready: bool,
-    /// New Pods may come.
-    pub(crate) schedulable: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) pool: Option<String>,
-    /// What its cards are called by their maker.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<String>,
-    /// It belongs to another cluster.
-    pub(crate) lent: bool,
-    pub(crate) allocatable: ResourceList,
-    /// What Pods on it ask for together.
-    pub(crate) requested: ResourceList,
-    pub(crate) pods: usize,
-    pub(crate) cards: Vec<CardsView>,
-}
+/// Versions of everything that nodes are made of.
+type Version = [u64; 5];
+/// Pods, each with the end that is known of it.
+type Ending = Vec<(Arc<PodFacts>, Option<Timestamp>)>;
+/// Kind, namespace and name of work.
+type WorkKey = (bool, String, String);
 
 /// All nodes, as of one moment of the cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
-    made: Mutex<Option<Made>>,
+    state: Mutex<State>,
 }
 
-/// Nodes, and the versions of nodes and Pods they were made of.
-type Made = ((u64, u64), Arc<Vec<NodeView>>);
+#[derive(Debug, Default)]
+struct State {
+    made: Arc<Made>,
+    answers: HashMap<(Audience, String), Bytes>,
+    kept: usize,
+}
+
+/// Everything of one version.
+#[derive(Debug, Default)]
+pub(crate) struct Made {
+    version: Option<Version>,
+    /// In the order of their names.
+    pub(super) nodes: Vec<Arc<Entry>>,
+    pub(super) summary: Summary,
+}
+
+/// One node with all that it was made of.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) node: Arc<Node>,
+    pub(super) pods: Ending,
+    readings: Option<Arc<BTreeMap<CardKey, Reading>>>,
+    pub(super) view: NodeView,
+    /// For those who see everything, and for those who see no work.
+    whole: Bytes,
+    hidden: Bytes,
+}
 
 impl Overview {
-    /// All nodes in the order of their names.
-    pub(crate) fn get(&self, live: &Live) -> Arc<Vec<NodeView>> {
-        let version = (live.nodes.version(), live.pods.version());
-        if let Some((of, nodes)) = &*self.made.lock()
-            && *of == version
-        {
-            return Arc::clone(nodes);
-        }
-        let nodes = Arc::new(make(&live.nodes.list(None), &live.pods.list(None)));
-        *self.made.lock() = Some((version, Arc::clone(&nodes)));
-        nodes
-    }
-}
-
-fn make(nodes: &[Arc<Node>], pods: &[Arc<PodFacts>]) -> Vec<NodeView> {
-    let mut on: BTreeMap<&str, Vec<&PodFacts>> = BTreeMap::new();
-    for pod in pods.iter().filter(|pod| pod.holds()) {
-        on.entry(pod.node.as_deref().unwrap_or_default()).or_default().push(pod);
-    }
-    nodes.iter().map(|node| view(node, on.get(node.name_any().as_str()).map_or(&[], Vec::as_slice))).collect()
-}
-
-fn view(node: &Node, pods: &[&PodFacts]) -> NodeView {
-    let (spec, status) = (node.spec.as_ref(), node.status.as_ref());
-    let conditions = status.and_then(|status| status.conditions.as_ref());
-    let ready = conditions.into_iter().flatten().any(|one| one.type_ == "Ready" && one.status == "True");
-    let allocatable = status.and_then(|status| status.allocatable.as_ref());
-    let allocatable = allocatable.and_then(|all| ResourceList::from_text(all).ok()).unwrap_or_default();
-    let mut requested = ResourceList::default();
-    for pod in pods {
-        requested += &pod.requests;
-    }
-    let label = |name: &str| node.labels().get(name).cloned();
-    NodeView {
-        name: node.name_any(),
-        ready,
-        schedulable: !spec.and_then(|spec| spec.unschedulable).unwrap_or_default(),
-        pool: label(names::LABEL_POOL),
-        model: label("nvidia.com/gpu.product").or_else(|| label("accelerator")),
-        lent: node.labels().get(names::LABEL_LENT).is_some_and(|by| by == names::LENT_BY),
-        cards: cards(&allocatable, pods),
-        allocatable,
-        requested,
-        pods: pods.len(),
-    }
-}
-
-fn cards(allocatable: &ResourceList, pods: &[&PodFacts]) -> Vec<CardsView> {
-    let kinds = allocatable.iter().filter(|(name, amount)| is_card(name) && !amount.is_zero());
-    kinds
-        .map(|(resource, amount)| {
-            let count = u32::try_from(amount.value()).unwrap_or_default().min(1024);
-            let mut cards: Vec<CardView> =
-                (0..count).map(|index| CardView { index, ..CardView::default() }).collect();
-            for pod in pods {
-                for (index, share) in given(pod.cards.as_deref().unwrap_or_default(), resource) {
-                    if let Some(card) = usize::try_from(index).ok().and_then(|index| cards.get_mut(index)) {
-                        card.holders.push(holder(pod, share));
-                    }
-                }
+    pub(crate) fn get(&self, live: &Live, cards: &Cards, hide_names: bool) -> Arc<Made> {
+        let version = version(live, cards);
+        let before = {
+            let state = self.state.lock();
+            if state.made.version == Some(version) {
+                return Arc::clone(&state.made);
             }
-            CardsView { resource: resource.clone(), cards }
-        })
-        .collect()
-}
-
-/// Network cards are counted by device plugins as well, and are no accelerators.
-fn is_card(resource: &str) -> bool {
-    is_extended(resource) && !resource.starts_with("rdma/") && !resource.contains("hca")
-}
-
-/// Numbers and shares of the cards of a kind in an annotation such as `nvidia.com/gpu=2,3` or `nvidia.com/gpu=2:0.5`.
-fn given(text: &str, resource: &str) -> Vec<(u32, Option<String>)> {
-    let of_kind = text.split(';').find_map(|part| part.trim().strip_prefix(resource)?.strip_prefix('='));
-    let one = |part: &str| {
-        let (index, share) =
-            part.split_once(':').map_or((part, None), |(index, share)| (index, Some(share.to_owned())));
-        Some((index.trim().parse().ok()?, share))
-    };
-    of_kind.unwrap_or_default().split(',').filter_map(one).collect()
-}
-
-fn holder(pod: &PodFacts, share: Option<String>) -> Holder {
-    let (kind, name) = match &pod.work {
-        Work::Workspace(name) => ("workspace", name),
-        Work::Job(name) => ("job", name),
-        Work::Other => ("pod", &pod.name),
-    };
-    Holder {
-        kind: Some(kind),
-        namespace: Some(pod.namespace.clone()),
-        name: Some(name.clone()),
-        user: pod.user.clone(),
-        account: pod.account.clone(),
-        share,
+            Arc::clone(&state.made)
+        };
+        // Not under the lock: who asks meanwhile makes it as well, or gets what was there.
+        let made = Arc::new(Made::of(version, live, cards, &before, hide_names));
+        let mut state = self.state.lock();
+        if state.made.version.is_none_or(|known| known <= version) {
+            (state.made, state.kept) = (Arc::clone(&made), 0);
+            state.answers.clear();
+        }
+        made
     }
+
+    /// The answer to a question, made at most once for each audience while nothing changes.
+    pub(super) fn answer<E>(
+        &self,
+        made: &Made,
+        (audience, question): (Audience, String),
+        work_out: impl FnOnce() -> Result<Bytes, E>,
+    ) -> Result<Bytes, E> {
+        let key = (audience, question);
+        {
+            let state = self.state.lock();
+            if state.made.version == made.version
+                && let Some(bytes) = state.answers.get(&key)
+            {
+                return Ok(bytes.clone());
+            }
+        }
+        let bytes = work_out()?;
+        let mut state = self.state.lock();
+        if state.made.version == made.version {
+            if state.kept + bytes.len() > KEPT {
+                state.answers.clear();
+                state.kept = 0;
+            }
+            state.kept += bytes.len();
+            state.answers.insert(key, bytes.clone());
+        }
+        Ok(bytes)
+    }
+}
+
+fn version(live: &Live, cards: &Cards) -> Version {
+    [
+        live.nodes.version(),
+        live.pods.version(),
+        live.jobs.version(),
+        live.workspaces.version(),
+        cards.version(),
+    ]
+}
+
+impl Made {
+    fn of(version: Version, live: &Live, cards: &Cards, before: &Self, hide_names: bool) -> Self {
+        let (jobs, workspaces) = (live.jobs.list(None), live.workspaces.list(None));
+        let cleaned = jobs
+            .iter()
+            .filter_map(|job| {
+                let end = job.status.as_ref()?.cleanup.as_ref()?.end_time.0;
+                Some(((true, job.namespace().unwrap_or_default(), job.name_any()), end))
+            })
+            .chain(workspaces.iter().filter_map(|one| {
+                let end = one.status.as_ref()?.cleanup.as_ref()?.end_time.0;
+                // No policy touches what is protected.
+                let end = one.spec.protected_until.as_ref().map_or(end, |until| until.0.max(end));
+                Some(((false, one.namespace().unwrap_or_default(), one.name_any()), end))
+            }))
+            .collect();
+        let mut on = by_node(&live.pods.list(None), &cleaned);
+        let known: HashMap<&str, &Arc<Entry>> =
+            before.nodes.iter().map(|entry| (entry.view.name.as_str(), entry)).collect();
+        let entry = |node: &Arc<Node>| {
+            let name = node.name_any();
+            let (pods, readings) = (on.remove(&name).unwrap_or_default(), cards.of_node(&name));
+            match known.get(name.as_str()) {
+                Some(same) if same.is_of(node, &pods, readings.as_ref()) => Arc::clone(same),
+                _ => Arc::new(Entry::new(Arc::clone(node), pods, readings, hide_names)),
+            }
+        };
+        let nodes: Vec<Arc<Entry>> = live.nodes.list(None).iter().map(entry).collect();
+        let summary = Summary::of(nodes.iter().map(|entry| &entry.view), &jobs, &workspaces);
+        Self { version: Some(version), nodes, summary }
+    }
+
+    pub(super) fn node(&self, name: &str) -> Option<&Entry> {
+        let found = self.nodes.binary_search_by(|entry| entry.view.name.as_str().cmp(name)).ok()?;
+        self.nodes.get(found).map(|entry| &**entry)
+    }
+}
+
+/// Pods that hold something, by node, each with the end that is known of it.
+fn by_node(pods: &[Arc<PodFacts>], cleaned: &BTreeMap<WorkKey, Timestamp>) -> HashMap<String, Ending> {
+    let mut on: HashMap<String, Ending> = HashMap::new();
+    for pod in pods.iter().filter(|pod| pod.holds()) {
+        let work = match &pod.work {
+            _ if cleaned.is_empty() => None,
+            Work::Job(name) => Some((true, pod.namespace.clone(), name.clone())),
+            Work::Workspace(name) => Some((false, pod.namespace.clone(), name.clone())),
+            Work::Other => None,
+        };
+        let end = work.and_then(|key| cleaned.get(&key)).copied();
+        let end = [end, pod.ends].into_iter().flatten().min();
+        let node = pod.node.as_deref().unwrap_or_default();
+        match on.get_mut(node) {
+            Some(known) => known.push((Arc::clone(pod), end)),
+            None => drop(on.insert(node.to_owned(), vec![(Arc::clone(pod), end)])),
+        }
+    }
+    on
+}
+
+impl Entry {
+    fn new(
+        node: Arc<Node>,
+        pods: Ending,
+        readings: Option<Arc<BTreeMap<CardKey, Reading>>>,
+        hide_names: bool,
+    ) -> Self {
+        let view = {
+            let pods: Vec<(&PodFacts, Option<Timestamp>)> =
+                pods.iter().map(|(pod, end)| (&**pod, *end)).collect();
+            view(&node, &Around { pods: &pods, readings: readings.as_deref() })
+        };
+        let mut hidden = view.clone();
+        hidden.hide(hide_names, |_| false);
+        let (whole, hidden) = (json(&view), json(&hidden));
+        Self { node, pods, readings, view, whole, hidden }
+    }
+
+    fn is_of(
+        &self,
+        node: &Arc<Node>,
+        pods: &[(Arc<PodFacts>, Option<Timestamp>)],
+        readings: Option<&Arc<BTreeMap<CardKey, Reading>>>,
+    ) -> bool {
+        let same_readings = match (&self.readings, readings) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        let same = |one: &(Arc<PodFacts>, _), other: &(Arc<PodFacts>, _)| {
+            Arc::ptr_eq(&one.0, &other.0) && one.1 == other.1
+        };
+        same_readings
+            && Arc::ptr_eq(&self.node, node)
+            && self.pods.len() == pods.len()
+            && self.pods.iter().zip(pods).all(|(one, other)| same(one, other))
+    }
+
+    /// Its bytes for somebody who sees what `seen` says.
+    pub(super) fn bytes(&self, all: bool, hide_names: bool, seen: impl Fn(&Holder) -> bool) -> Bytes {
+        if all {
+            return self.whole.clone();
+        }
+        if !self.view.holders().any(&seen) {
+            return self.hidden.clone();
+        }
+        let mut own = self.view.clone();
+        own.hide(hide_names, seen);
+        json(&own)
+    }
+}
+
+fn json(view: &NodeView) -> Bytes {
+    serde_json::to_vec(view).expect("a view has only names and numbers").into()
 }
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::Pod;
+    use kube::runtime::watcher::Event;
     use serde_json::json;
 
     use super::*;
 
-    fn pod(name: &str, cards: &str) -> Arc<PodFacts> {
-        let pod: Pod = serde_json::from_value(json!({
-            "metadata": {
-                "name": name, "namespace": "user-ada", "annotations": { "maar.io/cards": cards },
-                "labels": { "maar.io/workspace": name, "maar.io/user": "ada", "maar.io/account": "lab" },
-            },
-            "spec": { "nodeName": "gpu-1", "containers": [{ "name": "c", "resources": { "requests": { "cpu": "2" } } }] },
-            "status": { "phase": "Running" },
+    fn node(name: &str) -> Node {
+        serde_json::from_value(json!({
+            "metadata": { "name": name }, "status": { "allocatable": { "nvidia.com/gpu": "1" } },
         }))
-        .unwrap();
-        Arc::new(PodFacts::of(&pod))
+        .unwrap()
+    }
+
+    fn pod(name: &str, on: &str) -> k8s_openapi::api::core::v1::Pod {
+        serde_json::from_value(json!({
+            "metadata": { "name": name, "namespace": "user-ada", "annotations": { "maar.io/cards": "nvidia.com/gpu=0" } },
+            "spec": { "nodeName": on, "containers": [] }, "status": { "phase": "Running" },
+        }))
+        .unwrap()
     }
 
     #[test]
-    fn a_pod_of_several_cards_is_on_all_of_them() {
-        let node: Node = serde_json::from_value(json!({
-            "metadata": { "name": "gpu-1", "labels": { "maar.io/pool": "a100" } },
-            "status": {
-                "allocatable": { "cpu": "64", "nvidia.com/gpu": "4", "rdma/hca": "2" },
-                "conditions": [{ "type": "Ready", "status": "True" }],
-            },
-        }))
-        .unwrap();
-        let pods = [
-            pod("two", "nvidia.com/gpu=0,2"),
-            pod("half", "nvidia.com/gpu=3:0.5"),
-            pod("odd", "nvidia.com/gpu=9,x"),
-        ];
-        insta::assert_json_snapshot!(make(&[Arc::new(node)], &pods));
+    fn only_nodes_that_a_change_concerns_are_made_anew() {
+        let (live, cards, overview) = (Live::default(), Cards::default(), Overview::default());
+        let (mut nodes, mut pods) = (live.nodes.writer(), live.pods.writer());
+        for name in ["a", "b"] {
+            nodes.take(Event::Apply(node(name)), Some);
+        }
+        let first = overview.get(&live, &cards, false);
+        assert!(Arc::ptr_eq(&first, &overview.get(&live, &cards, false)), "nothing has changed");
+        pods.take(Event::Apply(pod("x", "b")), |pod| Some(PodFacts::of(&pod)));
+        let second = overview.get(&live, &cards, false);
+        assert!(Arc::ptr_eq(&first.nodes[0], &second.nodes[0]));
+        assert!(!Arc::ptr_eq(&first.nodes[1], &second.nodes[1]));
+        assert_eq!(second.nodes[1].view.holders().count(), 1);
+        assert_eq!(second.node("b").unwrap().view.name, "b");
+    }
+
+    #[test]
+    fn an_answer_is_made_once_for_each_audience_until_something_changes() {
+        let (live, cards, overview) = (Live::default(), Cards::default(), Overview::default());
+        let made = overview.get(&live, &cards, false);
+        let key = |who: &str| (Audience::for_test(who), "limit=5".to_owned());
+        let answer = |made: &Made, who: &str, text: &'static str| {
+            let make = || Ok::<_, ()>(Bytes::from_static(text.as_bytes()));
+            overview.answer(made, key(who), make).unwrap()
+        };
+        assert_eq!(answer(&made, "ada", "one"), "one");
+        assert_eq!(answer(&made, "ada", "two"), "one", "it is kept");
+        assert_eq!(answer(&made, "eve", "three"), "three", "nobody gets the answer of another");
+        live.nodes.writer().take(Event::Apply(node("a")), Some);
+        let newer = overview.get(&live, &cards, false);
+        assert_eq!(answer(&newer, "ada", "four"), "four");
+        assert_eq!(answer(&made, "ada", "five"), "five", "who is late neither takes nor leaves anything");
+        assert_eq!(answer(&newer, "ada", "six"), "four");
     }
 }

@@ -41,6 +41,12 @@ impl Answer {
         Ok(Self::with(StatusCode::OK, Body::from(text)).header(header::CONTENT_TYPE, json))
     }
 
+    /// JSON that was written before.
+    pub(crate) fn json_bytes(text: bytes::Bytes) -> Self {
+        let json = HeaderValue::from_static("application/json");
+        Self::with(StatusCode::OK, Body::from(text)).header(header::CONTENT_TYPE, json)
+    }
+
     /// The same, for what was just made.
     pub(crate) fn created(value: &impl Serialize) -> Result<Self, ApiError> {
         Ok(Self { status: StatusCode::CREATED, ..Self::json(value)? })

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 use axum::extract::{Query, WebSocketUpgrade};
 use http::Uri;
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Node;
 use maar_api::v1alpha1::{AIJob, Account, Workspace};
 use maar_records::{Key, Session, SessionId, User};
 use parking_lot::Mutex;
@@ -67,6 +68,16 @@ impl Call {
         read.map(|Query(query)| query).map_err(|error| ApiError::invalid("query", error.body_text()))
     }
 
+    /// A part of the path by its name; empty if there is none.
+    pub(crate) fn part(&self, name: &str) -> &str {
+        self.path.get(name).map_or("", String::as_str)
+    }
+
+    /// The query string as it was sent.
+    pub(crate) fn query_text(&self) -> &str {
+        self.uri.query().unwrap_or_default()
+    }
+
     /// The body as `B`.
     pub(crate) fn body<B: DeserializeOwned>(&self) -> Result<B, ApiError> {
         B::deserialize(&self.body).map_err(|error| ApiError::invalid("body", error.to_string()))
@@ -94,6 +105,13 @@ impl Call {
     pub(crate) fn account(&self) -> Result<&Arc<Account>, ApiError> {
         match &self.found {
             Found::Account(found) => Ok(found),
+            _ => Err(self.other()),
+        }
+    }
+
+    pub(crate) fn node(&self) -> Result<&Arc<Node>, ApiError> {
+        match &self.found {
+            Found::Node(found) => Ok(found),
             _ => Err(self.other()),
         }
     }

@@ -8,11 +8,13 @@ use std::{
 
 use axum::{
     RequestExt as _, RequestPartsExt as _, Router,
+    body::{Body, HttpBody as _},
     extract::{ConnectInfo, Path, Request, WebSocketUpgrade},
     response::Response,
     routing::{MethodFilter, MethodRouter, on},
 };
 use http::{HeaderValue, header};
+use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -72,6 +74,8 @@ async fn serve(portal: Arc<Portal>, route: Arc<Route>, request: Request) -> Resp
         Ok(answer) => answer.into_response(),
         Err(error) => error.into_response(&id),
     };
+    portal.metrics.answered(route.name, response.status().as_u16(), begin.elapsed());
+    let response = counted(&portal, &route, response);
     // Neither the path nor the query: they hold names of people, and once in a while secrets.
     tracing::info!(
         request.id = id,
@@ -82,6 +86,20 @@ async fn serve(portal: Arc<Portal>, route: Arc<Route>, request: Request) -> Resp
         "answered"
     );
     finish(response, &id)
+}
+
+/// Counts an answer that is sent as it comes for as long as it is.
+fn counted(portal: &Portal, route: &Route, response: Response) -> Response {
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    let open = portal.metrics.open(route.name);
+    response.map(|body| {
+        Body::new(body.map_frame(move |frame| {
+            let _ = &open;
+            frame
+        }))
+    })
 }
 
 /// Headers of every answer.

@@ -147,6 +147,8 @@ pub(crate) fn table() -> Vec<Route> {
         crate::job::routes(),
         crate::node::routes(),
         crate::account::routes(),
+        crate::policy::routes(),
+        crate::oversight::routes(),
         crate::stream::routes(),
         crate::audit::routes(),
         crate::openapi::routes(),

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use k8s_openapi::api::core::v1::Node;
 use maar_api::v1alpha1::{AIJob, Account, Workspace};
 use maar_records::{Key, KeyId, Session, SessionId, User, UserId};
 use serde_json::Value;
@@ -29,6 +30,8 @@ pub(crate) enum Target {
     Job,
     /// The account that `name` names.
     Account,
+    /// The node that `name` names.
+    Node,
     /// The user that `id` names.
     User,
     /// The session that `id` names.
@@ -44,6 +47,7 @@ pub(crate) enum Found {
     Workspace(Arc<Workspace>),
     Job(Arc<AIJob>),
     Account(Arc<Account>),
+    Node(Arc<Node>),
     User(Box<User>),
     Session(Box<Session>),
     Key(Box<Key>),
@@ -57,6 +61,7 @@ impl Target {
             Self::Workspace => Kind::Workspace,
             Self::Job => Kind::Job,
             Self::Account => Kind::Account,
+            Self::Node => Kind::Node,
             Self::User => Kind::User,
             Self::Session => Kind::Session,
             Self::Key => Kind::Key,
@@ -105,6 +110,10 @@ impl Target {
             Self::Account => {
                 let found = portal.live.accounts.get("", part("name")).ok_or_else(missing)?;
                 Ok((Found::Account(found), Object::account(part("name"))))
+            }
+            Self::Node => {
+                let found = portal.live.nodes.get("", part("name")).ok_or_else(missing)?;
+                Ok((Found::Node(found), Object::of_cluster(Kind::Node)))
             }
             Self::User | Self::Session | Self::Key => self.find_record(portal, part("id")).await,
         }

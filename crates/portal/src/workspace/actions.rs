@@ -27,7 +27,11 @@ async fn change(call: &Call, spec: Value) -> Result<Answer, ApiError> {
         let changed = spec.as_object().into_iter().flatten();
         changed.map(|(field, _)| (field.clone(), all.get(field).cloned().unwrap_or_default())).collect()
     };
-    let patch = json!({ "metadata": { "uid": found.uid() }, "spec": spec });
+    let mut patch = json!({ "metadata": { "uid": found.uid() }, "spec": spec });
+    if spec.get("state").is_some() {
+        // Whatever suspended it before, now it is somebody's wish.
+        patch["metadata"]["annotations"] = json!({ maar_jobs::ANNOTATION_SUSPENDED_BY: null });
+    }
     let result =
         api(call, found).patch(&found.name_any(), &PatchParams::default(), &Patch::Merge(&patch)).await;
     result.map_err(|error| ApiError::of_cluster(&format!("workspace {}", found.name_any()), error))?;

@@ -262,13 +262,3 @@ async fn nobody_floods_the_portal_and_bodies_have_an_end() {
     let (status, said) = ada.post("/workspaces", json!({ "name": "x", "image": "a".repeat(2 << 20) })).await;
     assert_eq!((status, &said["code"]), (413, &json!("tooLarge")));
 }
-
-#[tokio::test]
-async fn there_is_no_route_that_changes_nodes() {
-    let world = World::new().await;
-    let ada = world.user("ada").await;
-    for path in ["/nodes", "/nodes/gpu-0"] {
-        let (status, _) = ada.put(path, json!({ "unschedulable": true })).await;
-        assert!(status == 404 || status == 405, "{path}: {status}");
-    }
-}

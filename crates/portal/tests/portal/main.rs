@@ -4,10 +4,13 @@
 #[path = "../../../nodes/tests/support/absent.rs"]
 mod absent;
 mod browser;
+mod govern;
 mod holes;
 mod identity;
 mod lives;
 mod matrix;
+mod nodes;
+mod prometheus;
 mod socket;
 mod terminal;
 mod world;

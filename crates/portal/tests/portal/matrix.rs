@@ -77,7 +77,10 @@ async fn a_stranger_reaches_nothing_of_another_and_learns_of_nothing() {
         ada.get("/jobs").await.1["items"].as_array().is_some_and(|all| !all.is_empty())
     })
     .await;
-    for (method, path, _) in operations().into_iter().filter(|(_, path, _)| path.contains('{')) {
+    // Nodes are nobody's; see nodes.rs for who changes them.
+    let named =
+        operations().into_iter().filter(|(_, path, _)| path.contains('{') && !path.contains("/nodes/"));
+    for (method, path, _) in named {
         let filled = fill(&path, &things);
         let body = (method != "GET").then(|| json!({}));
         let (status, said) = eve.call(&method, &filled, body.clone()).await;

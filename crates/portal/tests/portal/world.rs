@@ -8,10 +8,11 @@ use std::{
 };
 
 use axum::Router;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::{Api, Client, api::PostParams};
 use maar_api::v1alpha1::Account;
 use maar_controller::{Environment, RoleConfig, clock::SystemClock, process::Process};
-use maar_embedded::{Clock, Cluster, Config};
+use maar_embedded::{Clock, Cluster, Config, UserInfo};
 use maar_jobs::JobsMetrics;
 use maar_nodes::{KubeletDirectory, LocalOptions, Options, Profile, find_sandbox, run_local, simulate};
 use maar_portal::{Entropy, FirstAdmin, PasswordCost, Portal, Settings, first_admin, role, router};
@@ -82,6 +83,9 @@ impl World {
         let cluster = Cluster::start(Config::wall()).await.unwrap();
         let client = cluster.client();
         maar_jobs::install(&client).await.unwrap();
+        // The portal has the rights that its manifest gives it, and no others.
+        grant(&client).await;
+        let own = cluster.client_as(portal_user());
         let stop = CancellationToken::new();
         let clock = Clock::wall();
         let clock = maar_nodes::Clock::new(move || clock.now());
@@ -117,8 +121,8 @@ impl World {
             first_admin(&records, Some(FIRST.to_owned()), PasswordCost::CHEAP, &entropy, clock_now()).await;
         assert!(matches!(made.unwrap(), FirstAdmin::Made { name: "admin", .. }));
         let portal =
-            Portal::new(settings, client.clone(), records.clone(), Arc::new(SystemClock), entropy).unwrap();
-        let address = run(&client, &portal, &stop).await;
+            Portal::new(settings, own.clone(), records.clone(), Arc::new(SystemClock), entropy).unwrap();
+        let address = run((&client, &own), &portal, &stop).await;
         tokio::time::timeout(Duration::from_secs(20), portal.ready()).await.unwrap();
         let router = router(&portal);
         Self {
@@ -178,7 +182,40 @@ pub(crate) fn clock_now() -> jiff::Timestamp {
     SystemClock.now()
 }
 
-async fn run(client: &Client, portal: &Arc<Portal>, stop: &CancellationToken) -> SocketAddr {
+fn portal_user() -> UserInfo {
+    let groups = ["system:serviceaccounts", "system:serviceaccounts:maar-system", "system:authenticated"];
+    UserInfo {
+        username: "system:serviceaccount:maar-system:maar-portal".to_owned(),
+        groups: groups.map(str::to_owned).to_vec(),
+        ..UserInfo::default()
+    }
+}
+
+/// Applies what deploy/rbac/portal.yaml says.
+async fn grant(client: &Client) {
+    let manifest = include_str!("../../../../deploy/rbac/portal.yaml");
+    for document in manifest.split("\n---\n") {
+        let object: Value = serde_saphyr::from_str(document).unwrap();
+        let params = PostParams::default();
+        match object["kind"].as_str().unwrap() {
+            "ClusterRole" => {
+                let role: ClusterRole = serde_json::from_value(object).unwrap();
+                drop(Api::all(client.clone()).create(&params, &role).await.unwrap());
+            }
+            "ClusterRoleBinding" => {
+                let binding: ClusterRoleBinding = serde_json::from_value(object).unwrap();
+                drop(Api::all(client.clone()).create(&params, &binding).await.unwrap());
+            }
+            kind => assert_eq!(kind, "ServiceAccount"),
+        }
+    }
+}
+
+async fn run(
+    (client, own): (&Client, &Client),
+    portal: &Arc<Portal>,
+    stop: &CancellationToken,
+) -> SocketAddr {
     let environment = Environment::real();
     let jobs = maar_jobs::role(
         &maar_jobs::Settings::new(maar_jobs::Entropy::system()),
@@ -188,17 +225,18 @@ async fn run(client: &Client, portal: &Arc<Portal>, stop: &CancellationToken) ->
     let (scheduler, _) = adapter::role(adapter::Settings::default(), metrics, Access::Anybody);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let roles = vec![jobs, scheduler, role(Arc::clone(portal), listener)];
-    let config = RoleConfig { identity: "test".to_owned(), election: None, drain: Duration::from_secs(1) };
-    let process = Process {
+    let config = || RoleConfig { identity: "test".to_owned(), election: None, drain: Duration::from_secs(1) };
+    let process = |client: &Client, environment: Environment| Process {
         client: client.clone(),
         environment,
         metrics_address: None,
         health_address: None,
         log_level: None,
-        config,
+        config: config(),
     };
-    tokio::spawn(process.run(roles, stop.clone()));
+    tokio::spawn(process(client, environment).run(vec![jobs, scheduler], stop.clone()));
+    let served = vec![role(Arc::clone(portal), listener)];
+    tokio::spawn(process(own, Environment::real()).run(served, stop.clone()));
     address
 }
 

@@ -109,14 +109,7 @@ fn rows(findings: Vec<Finding>, arguments: &Arguments) -> Vec<Row> {
 }
 
 fn row(finding: Finding) -> Row {
-    let (action, rule, end) = match &finding.verdict {
-        Verdict::Leave => ("leave", None, None),
-        Verdict::Kept(_) => ("keep", None, None),
-        Verdict::Warn(warning) => ("warn", Some(warning.rule), Some(warning.end)),
-        Verdict::Warned(warning) => ("warned", Some(warning.rule), Some(warning.end)),
-        Verdict::TakeBack => ("take-back", None, None),
-        Verdict::End(rule) => ("end", Some(*rule), None),
-    };
+    let (action, rule, end) = finding.verdict.words();
     Row {
         kind: finding.kind.to_string(),
         namespace: finding.namespace,

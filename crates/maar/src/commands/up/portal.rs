@@ -4,12 +4,13 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::Context as _;
 use kube::Client;
 use maar_controller::{Role, clock::SharedClock, clock::SystemClock};
-use maar_portal::{Entropy, FirstAdmin, Portal, Settings};
+use maar_portal::{CardSource, Entropy, FirstAdmin, Portal, Settings};
 use maar_records::Records;
 use tokio::net::TcpListener;
 
@@ -46,7 +47,10 @@ pub(super) async fn prepare(client: &Client, arguments: &Arguments) -> anyhow::R
         format!("serving the portal on port {port}, two after --port (choose others with --port)")
     })?;
     let address = listener.local_addr()?;
-    let settings = Settings::at(origins(None, address)?);
+    let mut settings = Settings::at(origins(None, address)?);
+    // Simulated nodes tell how much their cards are used.
+    settings.cards = CardSource::Nodes;
+    settings.cards_every = Duration::from_secs(10);
     let records = Records::open(&records_url(arguments.data_dir.as_deref())?).await;
     let records = records.context("opening the records of the portal")?;
     let (entropy, clock) = (Entropy::system(), Arc::new(SystemClock) as SharedClock);

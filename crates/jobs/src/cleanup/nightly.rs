@@ -1,0 +1,200 @@
+//! The nightly clean-up: at a time of the day, workspaces that nobody protected are suspended.
+//!
+//! The role does it by its own clock ([`Nightly`]); a CronJob does it with `maar cleanup`. Both call [`suspend`]. What is
+//! protected, locked or kept is left alone, as by every policy; volumes stay, and its owner lets it go on in the morning.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::{Api, Client, ResourceExt as _};
+use maar_api::v1alpha1::{Workspace, WorkspacePhase, WorkspaceState};
+use maar_controller::{Context, error::chain};
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::finding::workspace_work;
+use crate::cron::Schedule;
+use crate::policy::Kept;
+
+/// Workspace annotation: why it was suspended, in a sentence. Whoever suspends it otherwise takes it away.
+pub const ANNOTATION_SUSPENDED_BY: &str = "maar.io/suspended-by";
+/// How often the clock is looked at: it may be set, and machines sleep.
+const LOOK: Duration = Duration::from_secs(20);
+/// How often a workspace is judged again that changes at the same time.
+const ATTEMPTS: usize = 3;
+
+/// When the nights are.
+#[derive(Debug, Clone)]
+pub struct Nightly(Arc<Schedule>);
+
+impl Nightly {
+    /// By a cron expression of five fields in a time zone such as `Asia/Shanghai`; the error says what is wrong.
+    pub fn parse(cron: &str, zone: &str) -> Result<Self, String> {
+        Schedule::new(cron, zone).map(|schedule| Self(Arc::new(schedule)))
+    }
+
+    /// The first night after a time.
+    pub fn next(&self, after: Timestamp) -> Option<Timestamp> {
+        self.0.next(after)
+    }
+}
+
+/// What becomes of a workspace at night.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Night {
+    /// It is suspended, or would be.
+    Suspended,
+    /// It is left alone, because.
+    Kept(Kept),
+    /// It could not be suspended, because.
+    Failed(String),
+}
+
+/// What becomes of a workspace now, if the night says anything of it.
+fn judge(desk: &Workspace, now: Timestamp) -> Option<Night> {
+    let phase = desk.status.as_ref().map(|status| status.phase).unwrap_or_default();
+    let runs = desk.spec.state == WorkspaceState::Running && phase != WorkspacePhase::Failed;
+    if !runs || desk.metadata.deletion_timestamp.is_some() {
+        return None;
+    }
+    Some(workspace_work(desk, now).kept.map_or(Night::Suspended, Night::Kept))
+}
+
+/// Suspends all workspaces that nobody protected; says of each that runs what became of it. Safe to repeat.
+pub async fn suspend(
+    client: &Client,
+    now: Timestamp,
+    dry_run: bool,
+) -> Result<Vec<(String, String, Night)>, kube::Error> {
+    let all: Api<Workspace> = Api::all(client.clone());
+    let mut told = Vec::new();
+    for desk in all.list(&ListParams::default()).await?.items {
+        let Some(mut night) = judge(&desk, now) else { continue };
+        let (namespace, name) = (desk.namespace().unwrap_or_default(), desk.name_any());
+        if night == Night::Suspended && !dry_run {
+            night = suspend_one(client, desk, now).await;
+        }
+        told.push((namespace, name, night));
+    }
+    Ok(told)
+}
+
+async fn suspend_one(client: &Client, mut desk: Workspace, now: Timestamp) -> Night {
+    let api: Api<Workspace> = Api::namespaced(client.clone(), &desk.namespace().unwrap_or_default());
+    for _ in 0..ATTEMPTS {
+        let why = format!("suspended by the nightly clean-up at {now:.0}; its volumes are kept");
+        // On top of what was judged: who protects it at this moment wins.
+        let patch = json!({
+            "metadata": {
+                "uid": desk.uid(),
+                "resourceVersion": desk.resource_version(),
+                "annotations": { ANNOTATION_SUSPENDED_BY: why },
+            },
+            "spec": { "state": WorkspaceState::Suspended },
+        });
+        match api.patch(&desk.name_any(), &PatchParams::default(), &Patch::Merge(&patch)).await {
+            Ok(_) => return Night::Suspended,
+            Err(kube::Error::Api(status)) if status.code == 409 => {}
+            Err(error) => return Night::Failed(chain(&error)),
+        }
+        match api.get(&desk.name_any()).await {
+            Ok(newer) => desk = newer,
+            Err(error) => return Night::Failed(chain(&error)),
+        }
+        match judge(&desk, now) {
+            Some(Night::Suspended) => {}
+            Some(other) => return other,
+            // Somebody else has ended it.
+            None => return Night::Suspended,
+        }
+    }
+    Night::Failed("it keeps changing".to_owned())
+}
+
+/// Suspends at every night until it is told to end. A night during which nobody led is over.
+pub(crate) async fn run(context: Context, nightly: Option<Nightly>) -> Result<(), Infallible> {
+    let Some(nightly) = nightly else {
+        context.shutdown.cancelled().await;
+        return Ok(());
+    };
+    let nights = async {
+        let clock = &context.environment.clock;
+        let mut next = nightly.next(clock.now());
+        loop {
+            sleep(LOOK).await;
+            let now = clock.now();
+            if next.is_none_or(|next| now < next) {
+                continue;
+            }
+            next = nightly.next(now);
+            match suspend(&context.client, now, false).await {
+                Ok(told) => {
+                    let count = told.iter().filter(|(_, _, night)| *night == Night::Suspended).count();
+                    tracing::info!(
+                        workspaces.suspended = count,
+                        workspaces.looked_at = told.len(),
+                        "a night has passed"
+                    );
+                }
+                Err(error) => tracing::warn!("the nightly clean-up failed: {}", chain(&error)),
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        () = context.shutdown.cancelled() => {}
+        () = nights => {}
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn desk(spec: Value, annotations: &Value) -> Workspace {
+        let mut spec = spec;
+        spec["image"] = json!("busybox");
+        serde_json::from_value(
+            json!({ "metadata": { "name": "desk", "annotations": annotations }, "spec": spec }),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn what_is_protected_stays_and_what_is_suspended_is_not_looked_at() {
+        let now: Timestamp = "2026-01-02T22:00:00Z".parse().unwrap();
+        let none = json!({});
+        assert_eq!(judge(&desk(json!({}), &none), now), Some(Night::Suspended));
+        assert_eq!(judge(&desk(json!({ "state": "Suspended" }), &none), now), None);
+        let later = desk(json!({ "protectedUntil": "2026-01-03T00:00:00Z" }), &none);
+        assert_eq!(
+            judge(&later, now),
+            Some(Night::Kept(Kept::Until("2026-01-03T00:00:00Z".parse().unwrap())))
+        );
+        let over = desk(json!({ "protectedUntil": "2026-01-02T21:59:59Z" }), &none);
+        assert_eq!(judge(&over, now), Some(Night::Suspended));
+        let kept = desk(json!({}), &json!({ "maar.io/keep": "true" }));
+        assert_eq!(judge(&kept, now), Some(Night::Kept(Kept::ForGood)));
+    }
+
+    #[test]
+    fn nights_are_in_the_zone_of_the_people() {
+        let nightly = Nightly::parse("0 23 * * *", "Asia/Shanghai").unwrap();
+        let next = nightly.next("2026-01-02T16:00:00Z".parse().unwrap()).unwrap();
+        assert_eq!(next.to_string(), "2026-01-03T15:00:00Z");
+        // The clocks of Berlin go forward in the night to 29 March 2026.
+        let nightly = Nightly::parse("30 23 * * *", "Europe/Berlin").unwrap();
+        let winter = nightly.next("2026-03-28T12:00:00Z".parse().unwrap()).unwrap();
+        assert_eq!(nightly.next(winter).unwrap().duration_since(winter).as_hours(), 23);
+        assert!(
+            Nightly::parse("0 23 * * *", "Moon/Tranquility").is_err()
+                && Nightly::parse("daily", "UTC").is_err()
+        );
+    }
+}
