@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::report::Report;
-use crate::{compare, core, limits, memory, packing, scheduler, serve, start, up};
+use crate::{compare, core, limits, memory, packing, portal, scheduler, serve, start, up};
 
 /// Measures the embedded cluster beside a real Kubernetes on the same machine.
 #[derive(Debug, Parser)]
@@ -52,6 +52,8 @@ enum Command {
     Memory,
     /// How full the cards get on recorded or made-up traces, beside FGD
     Packing(packing::Arguments),
+    /// The portal before 1000 nodes of 8 cards and 10,000 Pods
+    Portal,
     /// How long a test cluster takes to start, in this build
     Start,
     /// How long `maar up` takes to be ready
@@ -61,6 +63,9 @@ enum Command {
     /// Serve an embedded cluster until standard input closes (the bench runs this as its peer)
     #[command(hide = true)]
     Serve(serve::Arguments),
+    /// Serve the portal before a full cluster until standard input closes
+    #[command(hide = true)]
+    ServePortal,
     /// Serve bytes with nothing behind them until standard input closes
     #[command(hide = true)]
     ServeBytes,
@@ -71,6 +76,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let options = &cli.options;
     match &cli.command {
         Some(Command::Serve(arguments)) => return serve::cluster(*arguments).map(|()| ExitCode::SUCCESS),
+        Some(Command::ServePortal) => return portal::serve().map(|()| ExitCode::SUCCESS),
         Some(Command::ServeBytes) => return serve::bytes().map(|()| ExitCode::SUCCESS),
         _ => {}
     }
@@ -86,6 +92,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
             Some(Command::Limits) => limits::run(options, &mut report).await,
             Some(Command::Memory) => memory::run(&mut report).await,
             Some(Command::Packing(arguments)) => packing::run(arguments, &mut report),
+            Some(Command::Portal) => portal::run(&mut report).await,
             Some(Command::Start) => start::run(&mut report).await,
             Some(Command::Up) => up::run(options, &mut report).await,
             _ => everything(options, &mut report).await,

@@ -13,6 +13,7 @@ mod memory;
 mod packing;
 mod peer;
 mod pods;
+mod portal;
 mod process;
 mod report;
 mod scenario;

@@ -1,0 +1,217 @@
+//! The portal before 1000 nodes of 8 cards and 10,000 Pods: what pages cost, and how soon they change.
+//!
+//! The raw limit of the same run is an axum route that answers the same bytes. Client and server share the machine, so
+//! both figures are of half a machine.
+
+mod client;
+mod serve;
+
+use std::{process::Stdio, time::Duration};
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use futures::future::try_join_all;
+use http::{Method, header::HeaderName};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::Command,
+    time::{Instant, timeout},
+};
+
+use crate::{
+    process,
+    report::Report,
+    statistics::{Rounds, short},
+};
+use client::{Events, Lane, sign_in};
+pub(crate) use serve::serve;
+
+const LANES: usize = 32;
+/// Requests of each round.
+const REQUESTS: usize = 10_000;
+const STREAMS: usize = 1000;
+const ROUNDS: usize = 20;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the server says when it is ready.
+#[derive(Debug, Deserialize)]
+struct Ready {
+    portal: String,
+    bytes: String,
+}
+
+/// Who asks whom.
+struct Door {
+    portal: String,
+    bytes: String,
+    proof: (HeaderName, String),
+    pid: u32,
+}
+
+impl Door {
+    async fn lane(&self) -> anyhow::Result<Lane> {
+        Lane::open(&self.portal, Some(self.proof.clone())).await
+    }
+}
+
+pub(crate) async fn run(report: &mut Report) -> anyhow::Result<()> {
+    Report::say("==> the portal before 1000 nodes of 8 cards and 10,000 Pods");
+    let mut process = Command::new(std::env::current_exe()?)
+        .arg("serve-portal")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let output = process.stdout.take().context("a child without output")?;
+    let line = BufReader::new(output).lines().next_line().await?;
+    let ready: Ready = serde_json::from_str(&line.context("the server ended before it was ready")?)?;
+    let proof = sign_in(&ready.portal).await?;
+    let pid = process.id().context("a child without a process")?;
+    let door = Door { portal: ready.portal, bytes: ready.bytes, proof, pid };
+    starts(&door, report).await?;
+    pages(&door, report).await?;
+    changes(&door, report).await?;
+    streams(&door, report).await?;
+    drop(process.stdin.take());
+    process.wait().await?;
+    Ok(())
+}
+
+async fn make(lane: &mut Lane, name: &str) -> anyhow::Result<String> {
+    let asked = json!({ "name": name, "image": "busybox", "command": ["sleep", "1d"] });
+    let made = lane.json(Method::POST, "/api/v1/workspaces", &asked).await?;
+    let namespace = made["namespace"].as_str().context("a workspace without a namespace")?;
+    Ok(format!("/api/v1/workspaces/{namespace}/{name}"))
+}
+
+/// From the click to a workspace that runs.
+async fn starts(door: &Door, report: &mut Report) -> anyhow::Result<()> {
+    let (mut events, mut lane) = (Events::open(door.lane().await?).await?, door.lane().await?);
+    let mut all = Rounds::default();
+    for number in 0..ROUNDS {
+        let name = format!("desk-{number}");
+        let start = Instant::now();
+        make(&mut lane, &name).await?;
+        let runs =
+            events.until(|_, data| data["name"] == name.as_str() && data["item"]["phase"] == "Running");
+        timeout(PATIENCE, runs).await.context("a workspace did not run in time")??;
+        all.push(start.elapsed().as_secs_f64());
+    }
+    Report::say(&format!("    create until Running: {all} s"));
+    report.figure("portal: create until Running, s", json!(all));
+    report.under("create until Running", all.median(), 1.0, " s");
+    Ok(())
+}
+
+/// Requests per second and the 99th of a hundred latencies in milliseconds.
+async fn ask(
+    authority: &str,
+    proof: Option<&(HeaderName, String)>,
+    path: &str,
+) -> anyhow::Result<(f64, f64)> {
+    let each = REQUESTS / LANES;
+    let mut lanes = Vec::new();
+    for _ in 0..LANES {
+        lanes.push(Lane::open(authority, proof.cloned()).await?);
+    }
+    let start = Instant::now();
+    let asking = lanes.into_iter().map(|mut lane| async move {
+        let mut took = Vec::with_capacity(each);
+        for _ in 0..each {
+            let begin = Instant::now();
+            lane.get(path).await?;
+            took.push(begin.elapsed());
+        }
+        anyhow::Ok(took)
+    });
+    let mut took: Vec<Duration> = try_join_all(asking).await?.into_iter().flatten().collect();
+    let seconds = start.elapsed().as_secs_f64();
+    took.sort();
+    let late = took.get(took.len() * 99 / 100).copied().unwrap_or_default();
+    #[expect(clippy::cast_precision_loss, reason = "a count of requests")]
+    let rate = took.len() as f64 / seconds;
+    Ok((rate, late.as_secs_f64() * 1e3))
+}
+
+async fn pages(door: &Door, report: &mut Report) -> anyhow::Result<()> {
+    let mut lane = door.lane().await?;
+    let nodes: Value = serde_json::from_slice(&lane.get("/api/v1/nodes?limit=1").await?)?;
+    let node = nodes["items"][0]["name"].as_str().context("no node")?.to_owned();
+    let all = [
+        ("list of workspaces", "/api/v1/workspaces".to_owned()),
+        ("detail of a node", format!("/api/v1/nodes/{node}")),
+        ("heat map, a page of 50 nodes", "/api/v1/nodes".to_owned()),
+        ("first page", "/api/v1/overview".to_owned()),
+    ];
+    for (what, path) in all {
+        let body = lane.get(&path).await?;
+        let size = body.len();
+        let mut raw = Lane::open(&door.bytes, None).await?;
+        raw.send(Method::PUT, "/", body).await?;
+        let (mut rates, mut lates, mut limits) = (Rounds::default(), Rounds::default(), Rounds::default());
+        for _ in 0..3 {
+            let (rate, late) = ask(&door.portal, Some(&door.proof), &path).await?;
+            rates.push(rate);
+            lates.push(late);
+            limits.push(ask(&door.bytes, None, "/").await?.0);
+        }
+        Report::say(&format!(
+            "    {what} ({size} bytes): {rates} /s, p99 {lates} ms; the bytes alone {limits} /s"
+        ));
+        report.figure(
+            &format!("portal: {what}"),
+            json!({ "bytes": size, "perSecond": rates, "p99Ms": lates, "rawPerSecond": limits }),
+        );
+        report.at_least(&format!("portal: {what}, requests"), rates.median(), 5000.0, " /s");
+        report.under(&format!("portal: {what}, p99"), lates.median(), 20.0, " ms");
+    }
+    Ok(())
+}
+
+/// From a write to the event on an open page; the write itself is in it.
+async fn changes(door: &Door, report: &mut Report) -> anyhow::Result<()> {
+    let (mut events, mut lane) = (Events::open(door.lane().await?).await?, door.lane().await?);
+    let path = make(&mut lane, "changing").await?;
+    let mut all = Rounds::default();
+    for number in 0..ROUNDS {
+        let hours = number + 1;
+        let start = Instant::now();
+        lane.json(Method::PUT, &format!("{path}/protection"), &json!({ "hours": hours })).await?;
+        let told =
+            events.until(|_, data| data["name"] == "changing" && data["item"]["protectedUntil"].is_string());
+        timeout(PATIENCE, told).await.context("a change did not arrive")??;
+        all.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    Report::say(&format!("    a change until an open page has it: {all} ms"));
+    report.figure("portal: change until the page, ms", json!(all));
+    report.under("a change until an open page has it", all.median(), 200.0, " ms");
+    Ok(())
+}
+
+async fn streams(door: &Door, report: &mut Report) -> anyhow::Result<()> {
+    let before = process::memory(door.pid)?.resident;
+    let mut open = Vec::with_capacity(STREAMS);
+    for _ in 0..STREAMS {
+        open.push(Events::open(door.lane().await?).await?);
+    }
+    let mut lane = door.lane().await?;
+    make(&mut lane, "told-to-all").await?;
+    let told = open.iter_mut().map(|events| events.until(|_, data| data["name"] == "told-to-all"));
+    let start = Instant::now();
+    timeout(PATIENCE, try_join_all(told)).await.context("not every stream was told")??;
+    let seconds = start.elapsed().as_secs_f64();
+    let grown = process::memory(door.pid)?.resident - before;
+    Report::say(&format!(
+        "    {STREAMS} open streams: {} MiB more, all told of a change in {} ms",
+        short(grown),
+        short(seconds * 1e3)
+    ));
+    report.figure("portal: 1000 streams", json!({ "mebibytes": grown, "toldMs": seconds * 1e3 }));
+    report.under("memory of 1000 open streams", grown, 200.0, " MiB");
+    // Their bodies end with them.
+    drop(open);
+    lane.send(Method::GET, "/api/v1/me", Bytes::new()).await?;
+    Ok(())
+}
