@@ -9,7 +9,8 @@ const written = here("../src/api/schema.d.ts");
 const tool = here("../openapi");
 
 if (!existsSync(`${tool}/node_modules/openapi-typescript`)) {
-  execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: tool, stdio: "inherit" });
+  // As dev/web does, and not `npm ci`: not every registry has the optional packages of other systems.
+  execFileSync("npm", ["install", "--no-save", "--no-audit", "--no-fund"], { cwd: tool, stdio: "inherit" });
 }
 const made = execFileSync(
   process.execPath,

@@ -37,7 +37,6 @@ export function CardDetails({ cell, history }: { cell: Cell; history?: NodeHisto
   const day = history?.nodes[node.name]?.[String(card.index)];
   return (
     <Stack gap="md">
-      <Facts facts={facts} />
       <div>
         <Text size="sm" c="dimmed" mb={4}>
           {t("heatmap.who")}
@@ -48,6 +47,7 @@ export function CardDetails({ cell, history }: { cell: Cell; history?: NodeHisto
           <OneHolder key={index} holder={holder} />
         ))}
       </div>
+      <Facts facts={facts} narrow />
       {day && (
         <div>
           <Text size="sm" c="dimmed" mb={4}>

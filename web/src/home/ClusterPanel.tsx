@@ -61,7 +61,7 @@ function Messages({ messages }: { messages: ClusterMessage[] }) {
         icon={<IconClockExclamation size={20} />}
         title={one.name}
       >
-        {t(`cleanup.${one.rule as "Idle"}`, { account: one.account })} <When at={one.at} />.{" "}
+        {t(`cleanup.${one.rule as "Idle"}`, { account: one.account })} <When at={one.at} />{" "}
         <Anchor
           component={Link}
           to={one.object === "job" ? "/jobs/$namespace/$name" : "/workspaces/$namespace/$name"}

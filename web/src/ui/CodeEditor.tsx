@@ -16,7 +16,7 @@ export function CodeEditor({ label, value, onChange, wrong, describedBy }: Props
   const gutter = useRef<HTMLDivElement>(null);
   const lines = value.split("\n").length;
   return (
-    <Panel p={0} className={classes.panel}>
+    <Panel p={0}>
       <div className={classes.editor}>
         <div ref={gutter} className={`${classes.gutter} ${classes.mono}`} aria-hidden>
           {Array.from({ length: lines }, (_, line) => (

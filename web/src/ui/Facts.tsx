@@ -2,9 +2,9 @@ import { Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
 /** What is the case, as pairs of name and value. */
-export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) {
+export function Facts({ facts, narrow }: { facts: [name: string, value: ReactNode][]; narrow?: boolean }) {
   return (
-    <dl className="facts">
+    <dl className="facts" data-narrow={narrow || undefined}>
       {facts.map(([name, value]) => (
         <div key={name}>
           <Text component="dt" size="sm" c="dimmed">

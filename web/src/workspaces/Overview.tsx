@@ -45,7 +45,10 @@ export function Overview({ workspace }: { workspace: WorkspaceDetail }) {
       {workspace.cleanup && (
         <Alert color="orange" icon={<IconClockExclamation size={20} />} title={t("cleanup.title")}>
           {t(`cleanup.${workspace.cleanup.rule}`, { account: workspace.cleanup.account })}{" "}
-          <When at={workspace.cleanup.endTime} />. {t("cleanup.help")}
+          <When at={workspace.cleanup.endTime} />
+          <Text size="sm" mt={4}>
+            {t("cleanup.help")}
+          </Text>
         </Alert>
       )}
       {workspace.phase === "Pending" && why.data && <WhyCard why={why.data} message={workspace.message} />}
