@@ -2,11 +2,10 @@ import { Button, Checkbox, Group, NativeSelect, NumberInput, Stack, TextInput } 
 import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { AccountRequest } from "../api/agreed";
 import { client, take } from "../api/client";
 import { asApiError } from "../api/error";
 import { accountsQuery } from "../api/shared";
-import type { AccountDetail } from "../api/types";
+import type { AccountChange, AccountDetail } from "../api/types";
 import { faultOfName } from "../forms/values";
 import { useErrorText } from "../ui/states";
 import { useAction } from "../ui/useAction";
@@ -18,7 +17,7 @@ export function AccountForm({ account, onDone }: { account?: AccountDetail; onDo
   const { t } = useTranslation();
   const said = useErrorText();
   const others = (useQuery(accountsQuery).data?.items ?? []).filter((one) => one.name !== account?.name);
-  const extras = (account ?? {}) as Partial<AccountRequest>;
+  const extras = (account ?? {}) as Partial<AccountChange>;
   const form = useForm({
     initialValues: {
       name: account?.name ?? "",
@@ -35,24 +34,19 @@ export function AccountForm({ account, onDone }: { account?: AccountDetail; onDo
   const save = useAction({
     quiet: true,
     run: (values: typeof form.values) => {
-      const body: AccountRequest = {
-        name: values.name,
-        displayName: values.displayName || undefined,
-        parent: values.parent || undefined,
+      const all: AccountChange = {
+        displayName: values.displayName,
+        parent: values.parent,
         weight: values.weight,
         everyone: values.everyone,
         guaranteed: resourcesOf(values.guaranteed),
         deserved: resourcesOf(values.deserved),
         capability: resourcesOf(values.capability),
       };
-      if (!account) return take(client.POST("/api/v1/accounts", { body } as never));
-      const { name, ...change } = body;
-      return take(
-        client.PUT("/api/v1/accounts/{name}", {
-          params: { path: { name: account.name } },
-          body: change,
-        } as never),
-      );
+      // Only what was touched: not everything that an account has can be seen here, and that must stay as it is.
+      const body = Object.fromEntries(Object.entries(all).filter(([field]) => form.isDirty(field)));
+      if (!account) return take(client.POST("/api/v1/accounts", { body: { ...body, name: values.name } }));
+      return take(client.PUT("/api/v1/accounts/{name}", { params: { path: { name: account.name } }, body }));
     },
     done: t("accounts.saved"),
     changes: [["accounts"], ["me"]],

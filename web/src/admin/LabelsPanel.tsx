@@ -2,11 +2,11 @@ import { Badge, Button, CloseButton, Group, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client } from "../api/client";
+import type { NodeDetail } from "../api/types";
 import { Panel } from "../ui/Panel";
 import { useAction } from "../ui/useAction";
-import type { WholeNode } from "./NodePage";
 
-export function LabelsPanel({ node }: { node: WholeNode }) {
+export function LabelsPanel({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const [pair, setPair] = useState("");
   const change = useAction({

@@ -6,13 +6,13 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, readText } from "../api/client";
 import { accountsQuery } from "../api/shared";
+import type { NodeDetail } from "../api/types";
 import { Confirm } from "../ui/Confirm";
 import { Dialog } from "../ui/Dialog";
 import { useErrorText } from "../ui/states";
 import { useAction } from "../ui/useAction";
-import type { WholeNode } from "./NodePage";
 
-export function NodeActions({ node }: { node: WholeNode }) {
+export function NodeActions({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const [draining, drain] = useDisclosure();
   const [occupying, occupation] = useDisclosure();
@@ -122,7 +122,7 @@ function Drain({ name, opened, onClose }: DialogProps) {
 }
 
 /** Keeps a node for one account. */
-function Occupy({ name, owner, opened, onClose }: DialogProps & { owner?: string }) {
+function Occupy({ name, owner, opened, onClose }: DialogProps & { owner?: string | null }) {
   const { t } = useTranslation();
   const [account, setAccount] = useState(owner ?? "");
   const accounts = useQuery(accountsQuery).data?.items ?? [];

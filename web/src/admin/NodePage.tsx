@@ -3,9 +3,8 @@ import { IconUsersGroup } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import type { NodeExtras, NodePod } from "../api/agreed";
 import { client, take } from "../api/client";
-import type { NodeView } from "../api/types";
+import type { NodeDetail, NodePod } from "../api/types";
 import { Facts } from "../ui/Facts";
 import { givenTitle } from "../ui/format";
 import { ResourceMeter } from "../ui/Meter";
@@ -19,17 +18,12 @@ import { LabelsPanel } from "./LabelsPanel";
 import { NodeActions } from "./NodeActions";
 import { TaintsPanel } from "./TaintsPanel";
 
-export type WholeNode = NodeView & NodeExtras;
-
 export function NodePage() {
   const { t } = useTranslation();
   const { node: name } = useParams({ strict: false }) as { node: string };
   const query = useQuery({
     queryKey: ["nodes", "one", name],
-    queryFn: async () =>
-      (await take(
-        client.GET("/api/v1/nodes/{name}", { params: { path: { name } } }),
-      )) as unknown as WholeNode,
+    queryFn: () => take(client.GET("/api/v1/nodes/{name}", { params: { path: { name } } })),
   });
   const node = query.data;
   return (
@@ -55,7 +49,7 @@ export function NodePage() {
   );
 }
 
-function Details({ node }: { node: WholeNode }) {
+function Details({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const title = useResourceTitle();
   const allocatable = Object.entries((node.allocatable ?? {}) as Record<string, string>);
@@ -85,7 +79,7 @@ function Details({ node }: { node: WholeNode }) {
           <Facts
             facts={node.conditions.map((one) => [
               one.type,
-              <Text key={one.type} size="sm" title={one.message}>
+              <Text key={one.type} size="sm" title={one.message ?? undefined}>
                 {one.status} {one.reason && `· ${one.reason}`}
               </Text>,
             ])}

@@ -3,9 +3,9 @@ import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Policy } from "../api/agreed";
 import { client, take } from "../api/client";
 import { accountsQuery } from "../api/shared";
+import type { Policy, PolicySpec } from "../api/types";
 import { Panel } from "../ui/Panel";
 import { useAction } from "../ui/useAction";
 import { PolicyPreview } from "./PolicyPreview";
@@ -72,7 +72,9 @@ export function PolicyForm({ policy, onDone }: { policy: Partial<Policy>; onDone
             )}
           </Panel>
         ))}
-        {preview && form.values.account && <PolicyPreview account={form.values.account} policy={preview} />}
+        {preview && form.values.account && (
+          <PolicyPreview account={form.values.account} policy={preview as PolicySpec} />
+        )}
         <Group justify="flex-end">
           <Button variant="default" onClick={() => setPreview(specOf(form.values, policy.policy))}>
             {t("policies.preview")}

@@ -1,15 +1,15 @@
 import { List, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { PolicyPreview as Preview } from "../api/agreed";
 import { client, take } from "../api/client";
+import type { PolicySpec } from "../api/types";
 import { Loaded } from "../ui/states";
 import { When } from "../ui/When";
 
 interface Props {
   account: string;
   /** A policy that is not there yet; that of the account if it is not said. */
-  policy?: Record<string, unknown>;
+  policy?: PolicySpec;
 }
 
 /** What a policy would do now, before it does anything. */
@@ -17,10 +17,7 @@ export function PolicyPreview({ account, policy }: Props) {
   const { t } = useTranslation();
   const query = useQuery({
     queryKey: ["preview", account, policy],
-    queryFn: async () =>
-      (await take(
-        client.POST("/api/v1/policies/preview", { body: { account, policy } } as never),
-      )) as Preview,
+    queryFn: () => take(client.POST("/api/v1/policies/preview", { body: { account, policy } })),
     staleTime: 0,
     gcTime: 0,
   });

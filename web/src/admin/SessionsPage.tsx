@@ -1,7 +1,6 @@
 import { Button, Stack, Table, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { AnyKey, AnySession } from "../api/agreed";
 import { client, take } from "../api/client";
 import { agentTitle } from "../settings/agent";
 import { More } from "../ui/More";
@@ -57,7 +56,7 @@ function Sessions() {
             ]}
           >
             {pages
-              .flatMap((page) => page.items as AnySession[])
+              .flatMap((page) => page.items)
               .filter((one) => !one.revoked && new Date(one.expires) > new Date())
               .map((one) => (
                 <Table.Tr key={one.id}>
@@ -105,7 +104,7 @@ function Keys() {
     <Panel title={t("keys.title")}>
       <Loaded query={query} missing="route">
         {({ pages }) => {
-          const keys = pages.flatMap((page) => page.items as AnyKey[]).filter((one) => !one.revoked);
+          const keys = pages.flatMap((page) => page.items).filter((one) => !one.revoked);
           if (keys.length === 0) return <Text size="sm">{t("keys.none")}</Text>;
           return (
             <Rows

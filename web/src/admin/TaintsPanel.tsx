@@ -1,16 +1,15 @@
 import { Button, Group, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Taint } from "../api/agreed";
 import { client } from "../api/client";
+import type { NodeDetail, Taint } from "../api/types";
 import { ListInput } from "../forms/ListInput";
 import { Panel } from "../ui/Panel";
 import { useAction } from "../ui/useAction";
-import type { WholeNode } from "./NodePage";
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-export function TaintsPanel({ node }: { node: WholeNode }) {
+export function TaintsPanel({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const [changed, setChanged] = useState<Taint[]>();
   const save = useAction({

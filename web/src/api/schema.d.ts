@@ -31,7 +31,8 @@ export interface paths {
         /** Accounts that the asker has a part in; all for platform administrators */
         get: operations["listAccounts"];
         put?: never;
-        post?: never;
+        /** Make an account */
+        post: operations["createAccount"];
         delete?: never;
         options?: never;
         head?: never;
@@ -47,9 +48,29 @@ export interface paths {
         };
         /** One account; its members only for those who belong to it */
         get: operations["getAccount"];
-        put?: never;
+        /** Change what an account may have; what is not said stays */
+        put: operations["changeAccount"];
         post?: never;
-        delete?: never;
+        /** End an account that has no work and no accounts below it */
+        delete: operations["deleteAccount"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/accounts/{name}/members/{user}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Make somebody a member of an account, or change his part in it */
+        put: operations["setMember"];
+        post?: never;
+        /** Let somebody leave an account */
+        delete: operations["removeMember"];
         options?: never;
         head?: never;
         patch?: never;
@@ -278,6 +299,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** API keys of all users, without their secrets */
+        get: operations["listAllKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/keys/{id}": {
         parameters: {
             query?: never;
@@ -405,8 +443,161 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Nodes with their cards and who is on them */
+        /** Nodes with their cards, how much these are used, and who is on them */
         get: operations["listNodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How much each card was used, in steps of a quarter of an hour */
+        get: operations["getCardHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One node with its labels, taints, conditions and Pods */
+        get: operations["getNode"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/account": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Give a node to one account alone, or to everybody again */
+        put: operations["occupyNode"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/cordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let no new Pods come to a node */
+        post: operations["cordonNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Close a node and evict its Pods as their disruption budgets allow; says how it goes, line by line */
+        post: operations["drainNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set and remove labels of a node */
+        put: operations["labelNode"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/taints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set the taints of a node; those of the cluster itself stay */
+        put: operations["taintNode"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/uncordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let new Pods come again */
+        post: operations["uncordonNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What each card of a node did in the last hour, by the minute */
+        get: operations["getNodeUsage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -424,6 +615,109 @@ export interface paths {
         };
         /** This document */
         get: operations["getOpenApi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The cluster in a few numbers, and what concerns the asker */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Clean-up policies of all accounts that have one */
+        get: operations["listPolicies"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a policy would do now, whether it is there or not; nothing is changed */
+        post: operations["previewPolicy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set the policy of an account; it is switched off until it is switched on */
+        put: operations["setPolicy"];
+        post?: never;
+        /** Take the policy of an account away; that of the account above holds then */
+        delete: operations["deletePolicy"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies/{name}/enabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Switch a policy on, after a preview of exactly it, or off */
+        put: operations["enablePolicy"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sessions of all users, newest first */
+        get: operations["listAllSessions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -695,6 +989,29 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description What an account may have. What is not said stays, or is as usual for a new one. */
+        AccountChange: {
+            /** @description Never more than this. */
+            capability?: components["schemas"]["ResourceList"] | null;
+            /** @description Its fair part. */
+            deserved?: components["schemas"]["ResourceList"] | null;
+            displayName?: string | null;
+            /** @description Everyone is a member. */
+            everyone?: boolean | null;
+            /** @description Kept free for it even when it is idle. */
+            guaranteed?: components["schemas"]["ResourceList"] | null;
+            /** @description The most a member may have who has no cap of his own. */
+            memberCapability?: components["schemas"]["ResourceList"] | null;
+            /** @description The account it is part of; an empty text makes it a root. */
+            parent?: string | null;
+            /** @description Node pools it may use; every pool that nobody owns if none is named. */
+            pools?: string[] | null;
+            /**
+             * Format: int32
+             * @description How what nobody deserves is divided among brothers.
+             */
+            weight?: number | null;
+        };
         /** @description An account with its members. */
         AccountDetail: {
             borrowed: components["schemas"]["ResourceList"];
@@ -737,6 +1054,35 @@ export interface components {
             runningPods: number;
             used: components["schemas"]["ResourceList"];
         };
+        /** @description A key of somebody. */
+        AnyKey: {
+            created: string;
+            expires?: string | null;
+            id: string;
+            lastUsed?: string | null;
+            name: string;
+            /** @description It was ended. */
+            revoked: boolean;
+            scopes: string[];
+            /** @description Whose it is. */
+            user: string;
+            userId: string;
+        };
+        /** @description A session of somebody. */
+        AnySession: {
+            address?: string | null;
+            agent?: string | null;
+            created: string;
+            expires: string;
+            id: string;
+            lastSeen: string;
+            provider: string;
+            /** @description It was ended. */
+            revoked: boolean;
+            /** @description Whose it is. */
+            user: string;
+            userId: string;
+        };
         /** @description Makes one job per index. */
         ArraySpec: {
             /**
@@ -765,6 +1111,8 @@ export interface components {
             kind?: string | null;
             /** @description The object. */
             object?: string | null;
+            /** @description How it ended: `done`, `denied` or `failed`. */
+            outcome?: string | null;
             /** @description The request. */
             request?: string | null;
             /** @description Before this time. */
@@ -776,6 +1124,40 @@ export interface components {
         };
         /** @description Who makes and places the Pods. */
         Backend: "Maar" | "Volcano";
+        /** @description Cards of one kind and model. */
+        CardCounts: {
+            /**
+             * Format: uint
+             * @description Nobody is on it, and its node takes work.
+             */
+            free: number;
+            /** @description The resource that counts them. */
+            kind: string;
+            model?: string | null;
+            /**
+             * Format: uint
+             * @description Of these, how many are given out in parts.
+             */
+            shared: number;
+            /** Format: uint */
+            total: number;
+            /**
+             * Format: uint
+             * @description Somebody is on it.
+             */
+            used: number;
+        };
+        /** @description What one card did. */
+        CardUsage: {
+            /** @description Its node and number. */
+            card: string;
+            /** @description Time in seconds since 1970, use in percent, memory in bytes. */
+            points: [
+                number,
+                number | null,
+                number | null
+            ][];
+        };
         /** @description The cards that a Pod holds. */
         CardUse: {
             /**
@@ -790,12 +1172,37 @@ export interface components {
         };
         /** @description One card. */
         CardView: {
+            /** @description One has it whole. */
+            exclusive: boolean;
+            /** @description When it will be free, if everybody on it has an end that is known: a longest run, a notice, a clean-up. */
+            freeAt?: string | null;
+            /** @description All who are on it. */
             holders: components["schemas"]["Holder"][];
             /**
              * Format: uint32
              * @description Its number on the node.
              */
             index: number;
+            /**
+             * Format: uint64
+             * @description In bytes.
+             */
+            memoryTotal?: number | null;
+            /**
+             * Format: uint64
+             * @description In bytes.
+             */
+            memoryUsed?: number | null;
+            /**
+             * Format: int16
+             * @description In degrees Celsius.
+             */
+            temperature?: number | null;
+            /**
+             * Format: uint8
+             * @description In percent.
+             */
+            utilisation?: number | null;
         };
         /** @description Cards of one kind. */
         CardsView: {
@@ -805,6 +1212,20 @@ export interface components {
         };
         /** @description Which rule of a clean-up policy. */
         CleanupRule: "LongRunning" | "Idle" | "Waiting";
+        /** @description When work is ended for being forgotten. Each rule is warned of first, and leaves locked and kept work alone. */
+        CleanupSpec: {
+            /**
+             * @description Only say what would be ended.
+             * @default false
+             */
+            dryRun: boolean;
+            /** @description Work whose cards are not used. */
+            idle?: components["schemas"]["IdleRule"] | null;
+            /** @description Work that has run for long. */
+            longRunning?: components["schemas"]["LongRunningRule"] | null;
+            /** @description Jobs that have waited for long. */
+            waiting?: components["schemas"]["WaitingRule"] | null;
+        };
         /** @description What a clean-up policy is about to do. */
         CleanupStatus: {
             /** @description The account whose policy it is. */
@@ -825,13 +1246,31 @@ export interface components {
             rule: components["schemas"]["CleanupRule"];
         };
         /** @description Why a request was not done. Programs decide by it, so names stay. */
-        Code: "signedOut" | "wrongPassword" | "passwordChangeRequired" | "crossSite" | "scopeMissing" | "forbidden" | "notFound" | "methodNotAllowed" | "invalid" | "conflict" | "quotaExceeded" | "tooLarge" | "tooMany" | "unavailable" | "internal";
+        Code: "signedOut" | "wrongPassword" | "passwordChangeRequired" | "crossSite" | "scopeMissing" | "forbidden" | "notFound" | "methodNotAllowed" | "invalid" | "conflict" | "previewRequired" | "quotaExceeded" | "tooLarge" | "tooMany" | "unavailable" | "internal";
         /** @description What a schedule does when the job before is not over. */
         Concurrency: "Allow" | "Forbid" | "Replace";
         /** @description Which container of a Pod. */
         ContainerQuery: {
             /** @description The container; the one that the Pod itself prefers if it is not said. */
             container?: string | null;
+        };
+        /** @description How a node is emptied. */
+        Drain: {
+            /**
+             * Format: uint32
+             * @description Seconds that each Pod has to end; as the Pod says if it is not said.
+             */
+            graceSeconds?: number | null;
+            /**
+             * Format: uint64
+             * @description Seconds after which it is given up, 600 if it is not said.
+             */
+            timeoutSeconds?: number | null;
+            /**
+             * @description Also Pods that nobody makes again.
+             * @default false
+             */
+            unmanaged: boolean;
         };
         /** @description What is sent. */
         ErrorBody: {
@@ -860,6 +1299,39 @@ export interface components {
             /** @description `Normal` or `Warning`. */
             type: string;
         };
+        /** @description What a policy would do with one piece of work. */
+        FindingView: {
+            account: string;
+            /** @description `warn`, `warned`, `end`, `keep` or `take-back`. */
+            action: string;
+            /** @description When it would be ended. */
+            end?: string | null;
+            /** @description `AIJob` or `Workspace`. */
+            kind: string;
+            name: string;
+            namespace: string;
+            rule?: components["schemas"]["CleanupRule"] | null;
+            /** @description Why, in a sentence. */
+            why: string;
+        };
+        /** @description The first page. */
+        FirstPage: {
+            cards: components["schemas"]["CardCounts"][];
+            messages: components["schemas"]["Message"][];
+            mine: components["schemas"]["Mine"];
+            nodes: components["schemas"]["NodeCounts"];
+            work: components["schemas"]["WorkCounts"];
+        };
+        /** @description Which history. */
+        HistoryQuery: {
+            /**
+             * Format: uint
+             * @description How far back, up to 24; 24 if it is not said.
+             */
+            hours?: number | null;
+            /** @description Only this node. */
+            node?: string | null;
+        };
         /** @description Who is on a card. */
         Holder: {
             account?: string | null;
@@ -872,6 +1344,24 @@ export interface components {
             /** @description Whose it is, unless the portal hides names. */
             user?: string | null;
         };
+        /** @description Work whose cards are not used: all cards of all its Pods. */
+        IdleRule: {
+            /**
+             * Format: int64
+             * @description Percent of use at or below which a card is idle.
+             */
+            percent: number;
+            /**
+             * Format: int64
+             * @description Minutes between the warning and the end.
+             */
+            warnMinutes: number;
+            /**
+             * Format: int64
+             * @description Minutes over which use is looked at.
+             */
+            windowMinutes: number;
+        };
         /** @description A job with what its owner put into it. */
         JobDetail: {
             account: string;
@@ -879,6 +1369,8 @@ export interface components {
             attempt: number;
             /** @description Whole cards of all its Pods together. */
             cards: components["schemas"]["ResourceList"];
+            /** @description What a clean-up policy is about to do with it. */
+            cleanup?: components["schemas"]["CleanupStatus"] | null;
             created?: string | null;
             ended?: string | null;
             estimatedStart?: string | null;
@@ -1113,6 +1605,8 @@ export interface components {
             account: string;
             /** @description Whole cards of all its Pods together. */
             cards: components["schemas"]["ResourceList"];
+            /** @description What a clean-up policy is about to do with it. */
+            cleanup?: components["schemas"]["CleanupStatus"] | null;
             created?: string | null;
             ended?: string | null;
             estimatedStart?: string | null;
@@ -1153,6 +1647,21 @@ export interface components {
             /** @description It was ended. */
             revoked: boolean;
             scopes: string[];
+        };
+        /** @description A change of labels. */
+        LabelChange: {
+            /**
+             * @description Labels that shall go.
+             * @default []
+             */
+            remove: string[];
+            /**
+             * @description Labels with their values.
+             * @default {}
+             */
+            set: {
+                [key: string]: string;
+            };
         };
         /** @description How the programs of a distributed job find each other. */
         LaunchSpec: {
@@ -1223,6 +1732,24 @@ export interface components {
             /** @description The password. */
             password: string;
         };
+        /** @description Work that has run for long. */
+        LongRunningRule: {
+            /**
+             * Format: int64
+             * @description Hours for jobs that end by themselves.
+             */
+            batchHours: number;
+            /**
+             * Format: int64
+             * @description Hours for Jupyter, code-server and workspaces.
+             */
+            interactiveHours: number;
+            /**
+             * Format: int64
+             * @description Hours between the warning and the end.
+             */
+            warnHours: number;
+        };
         /** @description A key that was just made. */
         MadeKey: {
             id: string;
@@ -1250,6 +1777,16 @@ export interface components {
             /** @description Where his work is. */
             namespace: string;
             platformAdmin: boolean;
+        };
+        /** @description A member's part. */
+        MemberChange: {
+            /**
+             * @description Never more than this; as the account says for all its members if nothing is named.
+             * @default {}
+             */
+            cap: components["schemas"]["ResourceList"];
+            /** @default Member */
+            role: components["schemas"]["MemberRole"];
         };
         /** @description What a member may do. */
         MemberRole: "Member" | "Admin" | "Viewer";
@@ -1288,6 +1825,55 @@ export interface components {
             used: components["schemas"]["ResourceList"];
             /** @description The user. */
             user: string;
+        };
+        /** @description Something the asker should know. */
+        Message: {
+            /** @description The account whose policy it is. */
+            account: string;
+            /** @description When it is ended, unless the reason is gone by then. */
+            at: string;
+            /** @description What it is about: `cleanup`. */
+            kind: string;
+            name: string;
+            namespace: string;
+            /** @description `workspace` or `job`. */
+            object: string;
+            /** @description Which rule of clean-up. */
+            rule: string;
+        };
+        /** @description What is the asker's own. */
+        Mine: {
+            /** Format: uint */
+            cards: number;
+            /** Format: uint */
+            jobs: number;
+            /** Format: uint */
+            workspaces: number;
+        };
+        /** @description An account to be made. */
+        NewAccount: {
+            /** @description Never more than this. */
+            capability?: components["schemas"]["ResourceList"] | null;
+            /** @description Its fair part. */
+            deserved?: components["schemas"]["ResourceList"] | null;
+            displayName?: string | null;
+            /** @description Everyone is a member. */
+            everyone?: boolean | null;
+            /** @description Kept free for it even when it is idle. */
+            guaranteed?: components["schemas"]["ResourceList"] | null;
+            /** @description The most a member may have who has no cap of his own. */
+            memberCapability?: components["schemas"]["ResourceList"] | null;
+            /** @description Letters a-z, digits and dashes, at most 63. */
+            name: string;
+            /** @description The account it is part of; an empty text makes it a root. */
+            parent?: string | null;
+            /** @description Node pools it may use; every pool that nobody owns if none is named. */
+            pools?: string[] | null;
+            /**
+             * Format: int32
+             * @description How what nobody deserves is divided among brothers.
+             */
+            weight?: number | null;
         };
         /** @description A manifest of an AIJob, as for kubectl; namespace and user are the asker's. */
         NewJob: {
@@ -1620,14 +2206,73 @@ export interface components {
              */
             volumes: components["schemas"]["WorkspaceVolume"][];
         };
+        /** @description What a node says of itself. */
+        NodeCondition: {
+            message?: string | null;
+            reason?: string | null;
+            status: string;
+            type: string;
+        };
+        /** @description Nodes. */
+        NodeCounts: {
+            /** Format: uint */
+            ready: number;
+            /** Format: uint */
+            total: number;
+        };
+        /** @description A node with everything that is shown of it. */
+        NodeDetail: {
+            /** @description The account that has it for itself. */
+            account?: string | null;
+            allocatable: components["schemas"]["ResourceList"];
+            cards: components["schemas"]["CardsView"][];
+            conditions: components["schemas"]["NodeCondition"][];
+            labels: {
+                [key: string]: string;
+            };
+            /** @description It belongs to another cluster. */
+            lent: boolean;
+            /** @description What its cards are called by their maker. */
+            model?: string | null;
+            name: string;
+            /** @description How many by what they are: `system`, `user-job` or `external`. */
+            podKinds: {
+                [key: string]: number;
+            };
+            /** @description Pods that hold something of it. */
+            podList: components["schemas"]["PodOnNode"][];
+            /**
+             * Format: uint
+             * @description How many Pods are on it.
+             */
+            pods: number;
+            pool?: string | null;
+            ready: boolean;
+            /** @description What Pods on it ask for together. */
+            requested: components["schemas"]["ResourceList"];
+            /** @description New Pods may come. */
+            schedulable: boolean;
+            taints: components["schemas"]["TaintView"][];
+        };
         /** @description Which nodes. */
         NodeQuery: {
+            /**
+             * @description Only nodes that take work and have a card that nobody is on.
+             * @default false
+             */
+            free: boolean;
+            /** @description Only nodes with cards of this model. */
+            model?: string | null;
             /** @description Only nodes of this pool. */
             pool?: string | null;
             /** @description Only nodes that have this resource. */
             resource?: string | null;
             /** @description A part of the name. */
             search?: string | null;
+        };
+        /** @description What the cards of a node did. */
+        NodeUsage: {
+            cards: components["schemas"]["CardUsage"][];
         };
         /** @description One node. */
         NodeView: {
@@ -1638,7 +2283,14 @@ export interface components {
             /** @description What its cards are called by their maker. */
             model?: string | null;
             name: string;
-            /** Format: uint */
+            /** @description How many by what they are: `system`, `user-job` or `external`. */
+            podKinds: {
+                [key: string]: number;
+            };
+            /**
+             * Format: uint
+             * @description How many Pods are on it.
+             */
             pods: number;
             pool?: string | null;
             ready: boolean;
@@ -1665,10 +2317,22 @@ export interface components {
             /** @description Node label whose values are places close together, such as racks; Pods are kept in as few as possible. */
             topologyKey?: string | null;
         };
+        /** @description Whose a node shall be. */
+        Occupation: {
+            /** @description The account; null gives it back to everybody. */
+            account?: string | null;
+        };
         /** @description One page. */
         Page: {
             /** @description What is on it. */
             items: components["schemas"]["SessionView"][];
+            /** @description Asks for the next page; absent on the last. */
+            next?: string | null;
+        };
+        /** @description One page. */
+        Page10: {
+            /** @description What is on it. */
+            items: components["schemas"]["AuditView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
@@ -1710,7 +2374,21 @@ export interface components {
         /** @description One page. */
         Page7: {
             /** @description What is on it. */
-            items: components["schemas"]["AuditView"][];
+            items: components["schemas"]["PolicyView"][];
+            /** @description Asks for the next page; absent on the last. */
+            next?: string | null;
+        };
+        /** @description One page. */
+        Page8: {
+            /** @description What is on it. */
+            items: components["schemas"]["AnySession"][];
+            /** @description Asks for the next page; absent on the last. */
+            next?: string | null;
+        };
+        /** @description One page. */
+        Page9: {
+            /** @description What is on it. */
+            items: components["schemas"]["AnyKey"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
@@ -1731,10 +2409,31 @@ export interface components {
             /** @description The new one, of 10 to 256 characters. */
             new: string;
         };
+        /** @description One Pod of a node. */
+        PodOnNode: {
+            account?: string | null;
+            cards?: string | null;
+            /** @description When it ends, if that is known. */
+            ends?: string | null;
+            /** @description `system`, `user-job` or `external`. */
+            kind: string;
+            name?: string | null;
+            /** @description Names only for those who may see the work. */
+            namespace?: string | null;
+            phase: string;
+            user?: string | null;
+        };
         /** @description Which Pod of a job. */
         PodQuery: {
             /** @description The Pod; the first of the job if it is not said. */
             pod?: string | null;
+        };
+        /** @description The policy of an account. */
+        PolicyView: {
+            /** @description The account, which is also its name. */
+            account: string;
+            enabled: boolean;
+            policy: components["schemas"]["CleanupSpec"];
         };
         /** @description A port that others reach. */
         PortSpec: {
@@ -1747,6 +2446,26 @@ export interface components {
             port: number;
             /** @description Only Pods of this task have it; all have it if it is not said. */
             task?: string | null;
+        };
+        /** @description What a policy would do now. */
+        Preview: {
+            /** @description Whether it is known how much cards are used; if not, nothing counts as idle here. */
+            cardUseKnown: boolean;
+            findings: components["schemas"]["FindingView"][];
+            /** @description What was previewed. */
+            hash: string;
+            /**
+             * Format: uint
+             * @description How much it leaves alone.
+             */
+            leftAlone: number;
+        };
+        /** @description A policy to be looked at. */
+        PreviewRequest: {
+            /** @description The account it is for. */
+            account: string;
+            /** @description The policy; that of the account if it is not said. */
+            policy?: components["schemas"]["CleanupSpec"] | null;
         };
         /** @description For how long clean-up policies stay away. */
         Protection: {
@@ -1835,6 +2554,42 @@ export interface components {
             /** @description Signal sent to the first process of each container before SIGTERM, such as `USR1`; needs `/bin/sh` there. */
             signal?: string | null;
         };
+        /** @description How much cards were used. */
+        Strips: {
+            /**
+             * Format: int64
+             * @description When the first step begins, in seconds since 1970.
+             */
+            begin: number;
+            /** @description By node and number of the card: the mean of each step in percent, where it is known. */
+            nodes: {
+                [key: string]: {
+                    [key: string]: (number | null)[];
+                };
+            };
+            /**
+             * Format: int64
+             * @description Seconds of a step.
+             */
+            step: number;
+        };
+        /** @description On or off. */
+        Switch: {
+            enabled: boolean;
+        };
+        /** @description A policy that was switched. */
+        Switched: {
+            enabled: boolean;
+            /** @description What it does now, if it was switched on. */
+            preview?: components["schemas"]["Preview"] | null;
+        };
+        /** @description A taint. */
+        TaintView: {
+            /** @description `NoSchedule`, `PreferNoSchedule` or `NoExecute`. */
+            effect: string;
+            key: string;
+            value?: string | null;
+        };
         /** @description Counts of the Pods of a task. */
         TaskStatus: {
             /**
@@ -1897,6 +2652,14 @@ export interface components {
              */
             rows?: number | null;
         };
+        /** @description Which part of the last hour. */
+        UsageQuery: {
+            /**
+             * Format: uint
+             * @description How many minutes, up to 60; 60 if it is not said.
+             */
+            minutes?: number | null;
+        };
         /** @description A change of a user; what is not said stays. */
         UserChangeRequest: {
             /** @description Disabling ends all sessions, and no API key works any more. */
@@ -1923,6 +2686,21 @@ export interface components {
             name: string;
             platformAdmin: boolean;
         };
+        /** @description Jobs that have waited for long. */
+        WaitingRule: {
+            /**
+             * Format: int64
+             * @description Minutes.
+             */
+            minutes: number;
+            /** @description Only jobs of these types; all if none is named. */
+            types?: components["schemas"]["JobType"][];
+            /**
+             * Format: int64
+             * @description Minutes between the warning and the end.
+             */
+            warnMinutes: number;
+        };
         /** @description Why something waits. */
         Why: {
             estimatedStart?: string | null;
@@ -1937,6 +2715,15 @@ export interface components {
             waits: boolean;
             /** @description What has to end first. */
             waitsFor: string[];
+        };
+        /** @description Jobs and workspaces. */
+        WorkCounts: {
+            /** Format: uint */
+            pending: number;
+            /** Format: uint */
+            running: number;
+            /** Format: uint */
+            suspended: number;
         };
         /** @description A workspace with what its owner put into it. */
         WorkspaceDetail: {
@@ -2238,6 +3025,31 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    createAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAccount"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     getAccount: {
         parameters: {
             query?: never;
@@ -2261,6 +3073,102 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    changeAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    deleteAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    setMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MemberChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    removeMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     listAudit: {
         parameters: {
             query?: {
@@ -2276,6 +3184,8 @@ export interface operations {
                 kind?: string | null;
                 /** @description The object. */
                 object?: string | null;
+                /** @description How it ended: `done`, `denied` or `failed`. */
+                outcome?: string | null;
                 /** @description The request. */
                 request?: string | null;
                 /** @description Before this time. */
@@ -2297,7 +3207,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page7"];
+                    "application/json": components["schemas"]["Page10"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -2318,6 +3228,8 @@ export interface operations {
                 kind?: string | null;
                 /** @description The object. */
                 object?: string | null;
+                /** @description How it ended: `done`, `denied` or `failed`. */
+                outcome?: string | null;
                 /** @description The request. */
                 request?: string | null;
                 /** @description Before this time. */
@@ -2677,6 +3589,32 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    listAllKeys: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page9"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     revokeKey: {
         parameters: {
             query?: never;
@@ -2866,6 +3804,10 @@ export interface operations {
     listNodes: {
         parameters: {
             query?: {
+                /** @description Only nodes that take work and have a card that nobody is on. */
+                free?: boolean;
+                /** @description Only nodes with cards of this model. */
+                model?: string | null;
                 /** @description Only nodes of this pool. */
                 pool?: string | null;
                 /** @description Only nodes that have this resource. */
@@ -2895,6 +3837,225 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    getCardHistory: {
+        parameters: {
+            query?: {
+                /** @description How far back, up to 24; 24 if it is not said. */
+                hours?: number | null;
+                /** @description Only this node. */
+                node?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Strips"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDetail"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    occupyNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Occupation"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    cordonNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    drainNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Drain"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain; charset=utf-8": string;
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    labelNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LabelChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    taintNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaintView"][];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    uncordonNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getNodeUsage: {
+        parameters: {
+            query?: {
+                /** @description How many minutes, up to 60; 60 if it is not said. */
+                minutes?: number | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeUsage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     getOpenApi: {
         parameters: {
             query?: never;
@@ -2913,6 +4074,179 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirstPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listPolicies: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page7"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    previewPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    setPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CleanupSpec"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    deletePolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    enablePolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Switch"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Switched"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listAllSessions: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page8"];
                 };
             };
             default: components["responses"]["Refused"];

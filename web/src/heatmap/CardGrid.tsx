@@ -1,7 +1,7 @@
 import { Text } from "@mantine/core";
 import { type KeyboardEvent, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { NodeHistory } from "../api/agreed";
+import type { NodeHistory } from "../api/types";
 import { modelTitle } from "../ui/format";
 import classes from "./heatmap.module.css";
 import { type Cell, move, type Place, type Row } from "./model";

@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
-import type { NodeView } from "../api/types";
-import { countStates, filterRows, type MeasuredCard, measureOf, move, rowsOf, textOf } from "./model";
+import type { CardView, NodeView } from "../api/types";
+import { countStates, filterRows, measureOf, move, rowsOf, textOf } from "./model";
 import { colourOf, contrast, inkOn, strip } from "./palette";
 
-const card = (index: number, more: Partial<MeasuredCard> = {}): MeasuredCard => ({
+const card = (index: number, more: Partial<CardView> = {}): CardView => ({
   index,
   holders: [],
+  exclusive: false,
   ...more,
 });
-const node = (name: string, cards: MeasuredCard[], more: Partial<NodeView> = {}): NodeView => ({
+const node = (name: string, cards: CardView[], more: Partial<NodeView> = {}): NodeView => ({
   name,
   ready: true,
   schedulable: true,
@@ -16,6 +17,7 @@ const node = (name: string, cards: MeasuredCard[], more: Partial<NodeView> = {})
   allocatable: {},
   requested: {},
   pods: 0,
+  podKinds: {},
   cards: cards.length ? [{ resource: "nvidia.com/gpu", cards }] : [],
   ...more,
 });
@@ -26,7 +28,12 @@ const nodes = [
   node(
     "a",
     [
-      card(0, { holders: [{ namespace: "user-ada" }], utilisation: 87, freeAt: "2026-01-01T12:30:00Z" }),
+      card(0, {
+        exclusive: true,
+        holders: [{ namespace: "user-ada" }],
+        utilisation: 87,
+        freeAt: "2026-01-01T12:30:00Z",
+      }),
       card(1, { holders: [{ share: "0.5" }, { share: "0.5" }] }),
     ],
     { pool: "a100" },

@@ -3,22 +3,12 @@ import type { CardView, NodeView } from "../api/types";
 
 export type Metric = "utilisation" | "memory" | "temperature";
 
-/** What a card has besides its holders where somebody measures it. */
-export type MeasuredCard = CardView & {
-  utilisation?: number | null;
-  memoryUsed?: number | null;
-  memoryTotal?: number | null;
-  temperature?: number | null;
-  exclusive?: boolean;
-  freeAt?: string | null;
-};
-
 export type CardState = "free" | "exclusive" | "shared" | "closed";
 
 export interface Cell {
   node: NodeView;
   resource: string;
-  card: MeasuredCard;
+  card: CardView;
   state: CardState;
   /** From 0 to 1; nothing where nothing is measured. */
   value: number | undefined;
@@ -39,7 +29,7 @@ const soonMs = 60 * 60 * 1000;
 const cold = 25;
 const hot = 90;
 
-export function measureOf(card: MeasuredCard, metric: Metric): number | undefined {
+export function measureOf(card: CardView, metric: Metric): number | undefined {
   if (metric === "utilisation") return card.utilisation == null ? undefined : card.utilisation / 100;
   if (metric === "temperature") {
     return card.temperature == null ? undefined : (card.temperature - cold) / (hot - cold);
@@ -48,16 +38,15 @@ export function measureOf(card: MeasuredCard, metric: Metric): number | undefine
   return card.memoryUsed / card.memoryTotal;
 }
 
-export function textOf(card: MeasuredCard, metric: Metric): string {
+export function textOf(card: CardView, metric: Metric): string {
   const value = measureOf(card, metric);
   if (value === undefined) return "";
   return metric === "temperature" ? `${Math.round(card.temperature ?? 0)}°` : `${Math.round(value * 100)}%`;
 }
 
-export function stateOf(node: NodeView, card: MeasuredCard): CardState {
+export function stateOf(node: NodeView, card: CardView): CardState {
   if (card.holders.length > 0) {
-    const whole = card.exclusive ?? card.holders.every((holder) => !holder.share);
-    return whole ? "exclusive" : "shared";
+    return card.exclusive ? "exclusive" : "shared";
   }
   return node.ready && node.schedulable ? "free" : "closed";
 }
@@ -73,7 +62,7 @@ export function rowsOf(nodes: NodeView[], { metric, now, namespace }: Options): 
     .map((node) => ({
       node,
       cells: node.cards.flatMap((kind) =>
-        kind.cards.map((card: MeasuredCard): Cell => {
+        kind.cards.map((card: CardView): Cell => {
           const until = card.freeAt ? new Date(card.freeAt).getTime() - now.getTime() : Number.NaN;
           return {
             node,

@@ -3,7 +3,7 @@ import { IconClockExclamation } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import type { ClusterMessage, ClusterOverview } from "../api/agreed";
+import type { ClusterMessage, ClusterOverview } from "../api/types";
 import { cardTitle, modelTitle } from "../ui/format";
 import { Meter } from "../ui/Meter";
 import { Panel } from "../ui/Panel";
@@ -80,10 +80,9 @@ function Numbers({ overview }: { overview: ClusterOverview }) {
   const numbers: [string, string | number][] = [
     [t("home.freeCards"), free],
     [t("home.nodesReady"), `${overview.nodes.ready} / ${overview.nodes.total}`],
+    [t("home.running"), overview.work.running],
+    [t("home.waiting"), overview.work.pending],
   ];
-  if (overview.work) {
-    numbers.push([t("home.running"), overview.work.running], [t("home.waiting"), overview.work.pending]);
-  }
   return (
     <Group gap={48} component="dl" m={0}>
       {numbers.map(([name, value]) => (

@@ -1,22 +1,10 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { ClusterOverview } from "../api/agreed";
 import { client, take } from "../api/client";
-import { asApiError } from "../api/error";
-import { allNodes } from "../heatmap/queries";
-import { summarize } from "./summary";
 
-/** The cluster at a glance; from the nodes where the portal has no overview of its own. */
+/** The cluster at a glance. */
 export const overviewQuery = queryOptions({
   queryKey: ["overview"],
-  queryFn: async (): Promise<ClusterOverview> => {
-    try {
-      return (await take(client.GET("/api/v1/overview"))) as ClusterOverview;
-    } catch (error) {
-      const { code } = asApiError(error);
-      if (code !== "notFound" && code !== "notAvailable") throw error;
-      return summarize(await allNodes());
-    }
-  },
+  queryFn: () => take(client.GET("/api/v1/overview")),
 });
 
 export const quotaQuery = queryOptions({
