@@ -120,6 +120,11 @@ impl ApiError {
         Self { field: Some(field.into()), ..Self::new(Code::Invalid, why) }
     }
 
+    /// The same about a field of the request.
+    pub(crate) fn at(self, field: impl Into<String>) -> Self {
+        Self { field: Some(field.into()), ..self }
+    }
+
     fn with(self, code: Code) -> Self {
         Self { code, ..self }
     }

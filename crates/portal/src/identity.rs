@@ -25,4 +25,4 @@ pub(crate) use password::Passwords;
 pub(crate) use rate::{Rate, Rates};
 pub(crate) use routes::routes;
 pub(crate) use site::{cross_site, own_page};
-pub(crate) use token::hex;
+pub(crate) use token::{hex, identifier};

@@ -8,6 +8,7 @@ mod view;
 mod why;
 
 pub(crate) use handlers::matches_search;
+pub(crate) use new::{NewJob, NewMetadata, plan};
 pub(crate) use routes::routes;
 pub(crate) use view::{object_of, view};
 pub(crate) use why::Why;

@@ -7,10 +7,13 @@
 
 mod access;
 mod account;
+mod app;
 mod audit;
 mod cards;
+mod describe;
 mod error;
 mod identity;
+mod image;
 mod job;
 mod live;
 mod metrics;
@@ -22,13 +25,17 @@ mod page;
 mod pod;
 mod policy;
 mod portal;
+mod profile;
+mod quota;
 mod role;
 mod route;
 mod rules;
 mod stream;
+mod template;
 mod terminal;
 #[cfg(test)]
 mod testing;
+mod volume;
 mod web;
 mod workspace;
 
@@ -38,5 +45,6 @@ pub use metrics::{OpenLabel, PortalMetrics, RequestLabels, RouteLabel};
 pub use namespace::UserLimits;
 pub use openapi::openapi;
 pub use portal::{Portal, PortalError, Settings};
+pub use profile::{Allowance, Profile, Profiles};
 pub use role::{role, router};
 pub use terminal::TerminalSettings;

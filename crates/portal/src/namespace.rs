@@ -7,3 +7,4 @@ mod objects;
 pub(crate) use ensure::Namespaces;
 pub(crate) use name::namespace_of;
 pub use objects::UserLimits;
+pub(crate) use objects::{QUOTA, quota_facts};

@@ -6,11 +6,13 @@ mod admin;
 mod audience;
 mod drain;
 mod handlers;
+mod neighbours;
 mod occupy;
 mod overview;
 mod summary;
 mod view;
 
 pub(crate) use handlers::routes;
+pub(crate) use neighbours::neighbours;
 pub(crate) use overview::Overview;
-pub(crate) use view::{given, has_cards};
+pub(crate) use view::{Holder, given, has_cards};

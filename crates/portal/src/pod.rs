@@ -1,5 +1,7 @@
 //! Logs and events of Pods, read from the cluster when somebody opens them.
 
+mod manage;
+
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -20,6 +22,8 @@ use crate::{
     route::{Answer, Call},
     stream::until_denied,
 };
+
+pub(crate) use manage::{object_of, routes};
 
 /// How many lines at most, so that one request cannot ask for everything a program ever said.
 const LINES: i64 = 100_000;
@@ -104,17 +108,17 @@ fn chunks(
 pub(crate) struct EventView {
     /// `Normal` or `Warning`.
     #[serde(rename = "type")]
-    event_type: String,
-    reason: String,
-    message: String,
+    pub(crate) event_type: String,
+    pub(crate) reason: String,
+    pub(crate) message: String,
     /// What it happened to.
-    kind: String,
-    name: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
     /// How often.
-    count: i32,
+    pub(crate) count: i32,
     #[schemars(with = "Option<String>")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<Timestamp>,
+    pub(crate) at: Option<Timestamp>,
 }
 
 /// What happened to objects of a namespace, newest first, the last 200.
@@ -150,6 +154,35 @@ fn event_view(event: Event) -> EventView {
         count: series.and_then(|series| series.count).or(event.count).unwrap_or(1),
         at,
     }
+}
+
+#[cfg(test)]
+impl EventView {
+    /// One for tests.
+    pub(crate) fn made(
+        kind: &str,
+        reason: &str,
+        message: &str,
+        of: (&str, &str),
+        at: Option<Timestamp>,
+    ) -> Self {
+        Self {
+            event_type: kind.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            kind: of.0.to_owned(),
+            name: of.1.to_owned(),
+            count: 1,
+            at,
+        }
+    }
+}
+
+/// Those Pods of a namespace that are there.
+pub(crate) async fn some(client: &Client, namespace: &str, names: &[String]) -> Result<Vec<Pod>, ApiError> {
+    let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let found = futures::future::try_join_all(names.iter().map(|name| api.get_opt(name))).await;
+    Ok(found.map_err(|error| ApiError::of_cluster("Pods", error))?.into_iter().flatten().collect())
 }
 
 /// An object as people keep it in a file: what they said, and nothing that the cluster added.

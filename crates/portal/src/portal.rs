@@ -14,6 +14,7 @@ use crate::{
     metrics::PortalMetrics,
     namespace::{Namespaces, UserLimits},
     node::Overview,
+    profile::Profiles,
     terminal::{Seats, TerminalSettings},
 };
 
@@ -38,6 +39,10 @@ pub struct Settings {
     pub requests_per_second: u32,
     /// How often it is looked whether who has a stream or a terminal open may still have it.
     pub look_again: Duration,
+    /// What some users and accounts may beside the ordinary.
+    pub profiles: Profiles,
+    /// Images that are recommended, each with what it is called.
+    pub images: Vec<(String, String)>,
     /// Terminals.
     pub terminals: TerminalSettings,
     /// Where the use of cards is known from.
@@ -61,6 +66,8 @@ impl Settings {
             hide_names: false,
             requests_per_second: 50,
             look_again: Duration::from_secs(15),
+            profiles: Profiles::default(),
+            images: Vec::new(),
             terminals: TerminalSettings::default(),
             cards: CardSource::default(),
             card_metrics: MetricNames::default(),
@@ -126,7 +133,7 @@ impl Portal {
             .map_err(|error| PortalError::Passwords(error.to_string()))?;
         let each = Duration::from_secs(1) / settings.requests_per_second.max(1);
         Ok(Arc::new(Self {
-            namespaces: Namespaces::new(client.clone(), settings.limits.clone()),
+            namespaces: Namespaces::new(client.clone(), settings.limits.clone(), settings.profiles.clone()),
             rates: Rates::new(Rate { burst: settings.requests_per_second.saturating_mul(4), each }),
             logins: Rates::new(Rate { burst: 10, each: Duration::from_secs(30) }),
             // Lenient: behind an ingress everybody has its address.

@@ -28,7 +28,7 @@ pub fn role(portal: Arc<Portal>, listener: TcpListener) -> Role {
         .task("watch", move |context: Context| {
             let live = watched.live.clone();
             async move {
-                let following = feed(context.client.clone(), live, context.environment.clone());
+                let following = Box::pin(feed(context.client.clone(), live, context.environment.clone()));
                 context.shutdown.run_until_cancelled(following).await;
                 Ok::<_, Infallible>(())
             }

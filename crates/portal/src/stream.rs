@@ -33,6 +33,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a handler may fail, even if this one does not")]
 fn changes(call: &Call) -> Result<Answer, ApiError> {
     let receiver = call.portal.live.changes.listen();
     let mut look = interval(call.portal.settings.look_again);

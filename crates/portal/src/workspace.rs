@@ -7,5 +7,6 @@ mod routes;
 mod view;
 
 pub(crate) use handlers::place;
+pub(crate) use new::{NewWorkspace, plan};
 pub(crate) use routes::routes;
 pub(crate) use view::{object_of, view};

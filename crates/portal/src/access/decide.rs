@@ -45,6 +45,7 @@ pub(crate) fn may(subject: &Subject, verb: Verb, object: &Object) -> bool {
     decide(subject, verb, object).is_ok()
 }
 
+#[expect(clippy::match_same_arms, reason = "each line is one rule, beside its reason")]
 fn allowed(person: &Person, verb: Verb, object: &Object) -> bool {
     let (own, admin) = (person.owns(object), person.is_platform_admin());
     let role = person.role_for(object);
@@ -52,11 +53,22 @@ fn allowed(person: &Person, verb: Verb, object: &Object) -> bool {
         (Kind::Public, _) => true,
         (Kind::Own, _) => own,
         // Nobody starts work in the name of another, and nobody for an account that is not his.
-        (Kind::Workspace | Kind::Job, Verb::Start) => own && role.is_some_and(AccountRole::may_start),
+        (Kind::Workspace | Kind::Job | Kind::Pod, Verb::Start) => {
+            own && role.is_some_and(AccountRole::may_start)
+        }
         // Whoever is inside acts in the owner's name, with his files and his secrets: administrators do not, either.
-        (Kind::Workspace | Kind::Job, Verb::Enter) => own,
-        (Kind::Workspace | Kind::Job, Verb::See) => own || admin || role >= Some(AccountRole::Viewer),
-        (Kind::Workspace | Kind::Job, _) => own || admin || role == Some(AccountRole::Admin),
+        (Kind::Workspace | Kind::Job | Kind::Pod, Verb::Enter) => own,
+        (Kind::Workspace | Kind::Job | Kind::Pod, Verb::See) => {
+            own || admin || role >= Some(AccountRole::Viewer)
+        }
+        (Kind::Workspace | Kind::Job | Kind::Pod, _) => own || admin || role == Some(AccountRole::Admin),
+        (Kind::Volume, _) => own,
+        // What is not shared is its owner's alone: people save secrets in environments.
+        (Kind::Template, _) if object.account.is_none() => own,
+        (Kind::Template, Verb::See | Verb::Read) => own || admin || role.is_some(),
+        // To share is to put something before all of an account.
+        (Kind::Template, Verb::Start) => own && (admin || role >= Some(AccountRole::Member)),
+        (Kind::Template, _) => own || admin || role == Some(AccountRole::Admin),
         (Kind::Node, Verb::See) => true,
         // The list, which shows only those he has a part in, is his own.
         (Kind::Account, Verb::See) => own || admin || role.is_some(),
@@ -154,14 +166,37 @@ mod tests {
         );
     }
 
+    #[test]
+    fn templates_are_their_owners_until_they_are_shared() {
+        let template = |account: Option<&str>| Object {
+            kind: Kind::Template,
+            owner: Owner::User("id-ada".to_owned()),
+            account: account.map(str::to_owned),
+        };
+        let with = |name, role| {
+            subject(Person { accounts: BTreeMap::from([("lab".to_owned(), role)]), ..person(name) })
+        };
+        let root = subject(Person { platform_admin: true, ..person("root") });
+        for asker in [&root, &with("eve", AccountRole::Admin)] {
+            assert_eq!(allowed_verbs(asker, &template(None)), []);
+        }
+        assert_eq!(allowed_verbs(&with("ada", AccountRole::Guest), &template(None)), VERBS);
+        let shared = template(Some("lab"));
+        assert_eq!(allowed_verbs(&subject(person("eve")), &shared), []);
+        assert_eq!(allowed_verbs(&with("eve", AccountRole::Guest), &shared), [Verb::See, Verb::Read]);
+        assert!(may(&with("eve", AccountRole::Admin), Verb::Delete, &shared));
+        assert!(!may(&with("ada", AccountRole::Viewer), Verb::Start, &shared), "a viewer shares nothing");
+        assert!(may(&with("ada", AccountRole::Member), Verb::Start, &shared));
+    }
+
     proptest::proptest! {
         /// Whatever the parts are: who may not see an object may do nothing else with it, except that starting is
         /// never for another.
         #[test]
-        fn what_is_hidden_is_closed(kind in 1_usize..10, verb in 0_usize..6, role in 0_usize..5, admin: bool, own: bool) {
+        fn what_is_hidden_is_closed(kind in 1_usize..13, verb in 0_usize..6, role in 0_usize..5, admin: bool, own: bool) {
             let kinds = [
                 Kind::Public, Kind::Own, Kind::Workspace, Kind::Job, Kind::Node, Kind::Account, Kind::User,
-                Kind::Session, Kind::Key, Kind::Audit,
+                Kind::Session, Kind::Key, Kind::Audit, Kind::Pod, Kind::Volume, Kind::Template,
             ];
             let roles = [AccountRole::Guest, AccountRole::Viewer, AccountRole::Member, AccountRole::Admin];
             let accounts = roles.get(role).map(|role| ("lab".to_owned(), *role)).into_iter().collect();

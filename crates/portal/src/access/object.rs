@@ -30,6 +30,12 @@ pub(crate) enum Kind {
     Workspace,
     /// An AIJob with its Pods.
     Job,
+    /// A Pod by itself.
+    Pod,
+    /// A volume of a user.
+    Volume,
+    /// What somebody saved to begin from.
+    Template,
     /// A node with its cards.
     Node,
     /// An account.

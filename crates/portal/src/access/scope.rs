@@ -10,16 +10,16 @@ use super::{Kind, Verb};
 /// A part of what its owner may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub(crate) enum Scope {
-    /// See and read workspaces.
+    /// See and read workspaces, volumes and templates.
     #[serde(rename = "workspaces:read")]
     WorkspacesRead,
-    /// Make, change and delete workspaces.
+    /// Make, enter, change and delete workspaces, volumes and templates.
     #[serde(rename = "workspaces:write")]
     WorkspacesWrite,
-    /// See and read jobs.
+    /// See and read jobs and Pods.
     #[serde(rename = "jobs:read")]
     JobsRead,
-    /// Submit, change and cancel jobs.
+    /// Submit, enter, change and cancel jobs and Pods.
     #[serde(rename = "jobs:write")]
     JobsWrite,
     /// See nodes, cards and accounts.
@@ -60,10 +60,10 @@ impl Scope {
     pub(super) const fn needed(verb: Verb, kind: Kind) -> Option<Self> {
         let reads = matches!(verb, Verb::See | Verb::Read);
         match (kind, reads) {
-            (Kind::Workspace, true) => Some(Self::WorkspacesRead),
-            (Kind::Workspace, false) => Some(Self::WorkspacesWrite),
-            (Kind::Job, true) => Some(Self::JobsRead),
-            (Kind::Job, false) => Some(Self::JobsWrite),
+            (Kind::Workspace | Kind::Volume | Kind::Template, true) => Some(Self::WorkspacesRead),
+            (Kind::Workspace | Kind::Volume | Kind::Template, false) => Some(Self::WorkspacesWrite),
+            (Kind::Job | Kind::Pod, true) => Some(Self::JobsRead),
+            (Kind::Job | Kind::Pod, false) => Some(Self::JobsWrite),
             (Kind::Node | Kind::Account, true) => Some(Self::ClusterRead),
             _ => None,
         }

@@ -104,7 +104,7 @@ fn failed(error: impl std::fmt::Display) -> ApiError {
 /// Whether a password may be chosen.
 pub(super) fn check_choice(field: &str, password: &str, user: &str) -> Result<(), Wrong> {
     let length = password.chars().count();
-    if length < SHORTEST || length > LONGEST {
+    if !(SHORTEST..=LONGEST).contains(&length) {
         return Err(Wrong::new(field, format!("has {SHORTEST} to {LONGEST} characters")));
     }
     let plain = password.to_lowercase();

@@ -16,11 +16,13 @@ use super::{
 };
 use crate::{
     access::Verb,
+    describe::{Subject, describe},
     error::ApiError,
     live::{PodFacts, Work},
     page::{Page, PageQuery, page},
     pod,
     route::{Answer, Call},
+    template::{TemplateKind, filled},
     terminal::{self, Place},
     workspace::place,
 };
@@ -52,25 +54,57 @@ fn phase_of(job: &AIJob) -> JobPhase {
     job.status.as_ref().map(|status| status.phase).unwrap_or_default()
 }
 
+/// What jobs are counted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Facet {
+    Phase,
+    Type,
+    Account,
+}
+
 impl JobQuery {
-    /// Without the phase, of which the facets tell.
-    fn wants(&self, job: &AIJob) -> bool {
+    /// Whether a job is asked for, whatever was said of one facet.
+    fn wants(&self, job: &AIJob, but: Option<Facet>) -> bool {
         let spec = &job.spec;
         let words = [&job.name_any(), spec.user.as_deref().unwrap_or_default()];
-        self.account.as_deref().is_none_or(|account| account == spec.account())
-            && self.job_type.is_none_or(|wanted| wanted == spec.job_type)
+        let open = |facet| but == Some(facet);
+        (open(Facet::Account) || self.account.as_deref().is_none_or(|account| account == spec.account()))
+            && (open(Facet::Type) || self.job_type.is_none_or(|wanted| wanted == spec.job_type))
+            && (open(Facet::Phase) || self.phase.is_none_or(|wanted| wanted == phase_of(job)))
             && self.search.as_deref().is_none_or(|search| matches_search(search, &words))
+    }
+
+    /// How many there would be with each value of a facet, were nothing said of it.
+    fn count(&self, jobs: &[Arc<AIJob>], facet: Facet) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for job in jobs.iter().filter(|job| self.wants(job, Some(facet))) {
+            let value = match facet {
+                Facet::Phase => phase_of(job).to_string(),
+                // As it is spelled in queries.
+                Facet::Type => serde_json::to_value(job.spec.job_type)
+                    .ok()
+                    .and_then(|value| value.as_str().map(str::to_owned))
+                    .unwrap_or_default(),
+                Facet::Account => job.spec.account().to_owned(),
+            };
+            *counts.entry(value).or_default() += 1;
+        }
+        counts
     }
 }
 
-/// Jobs, and how many there are in each phase.
+/// Jobs, and how many there are of each sort.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct JobList {
     #[serde(flatten)]
     page: Page<JobView>,
-    /// How many of those that were asked for are in each phase.
+    /// How many of those that were asked for are in each phase, whichever phase was asked for.
     phases: BTreeMap<String, usize>,
+    /// The same for types.
+    types: BTreeMap<String, usize>,
+    /// The same for accounts.
+    accounts: BTreeMap<String, usize>,
 }
 
 /// `GET /jobs`.
@@ -79,22 +113,22 @@ pub(super) fn list(call: &Call) -> Result<Answer, ApiError> {
     let person = call.person()?;
     let only = (query.mine || !person.sees_others()).then_some(person.namespace.as_str());
     let mut found = call.portal.live.jobs.list(only);
-    found.retain(|one| query.wants(one) && call.may(Verb::See, &object_of(one)));
-    let mut phases = BTreeMap::new();
-    for job in &found {
-        *phases.entry(phase_of(job).to_string()).or_default() += 1;
-    }
-    found.retain(|one| query.phase.is_none_or(|wanted| wanted == phase_of(one)));
+    found.retain(|one| call.may(Verb::See, &object_of(one)));
+    let [phases, types, accounts] =
+        [Facet::Phase, Facet::Type, Facet::Account].map(|facet| query.count(&found, facet));
+    found.retain(|one| query.wants(one, None));
     found.sort_by_cached_key(|one| place(&**one));
     let page = page(found, &call.query::<PageQuery>()?, |one| place(&**one))?.map(|one| view(&one));
-    Answer::json(&JobList { page, phases })
+    Answer::json(&JobList { page, phases, types, accounts })
 }
 
 /// `POST /jobs`.
 pub(super) async fn submit(call: Call) -> Result<Answer, ApiError> {
-    let asked: NewJob = call.body()?;
+    let body = filled(&call, TemplateKind::Job).await?;
+    let asked: NewJob =
+        serde_json::from_value(body).map_err(|error| ApiError::invalid("body", error.to_string()))?;
     let person = call.person()?;
-    let job = plan(asked, person)?;
+    let job = plan(asked, person, &call.portal.settings.profiles)?;
     let (portal, namespace, name) = (&call.portal, &person.namespace, job.name_any());
     portal.namespaces.ensure(person).await.map_err(|error| ApiError::unavailable("the cluster", error))?;
     let api: Api<AIJob> = Api::namespaced(portal.client.clone(), namespace);
@@ -177,7 +211,66 @@ pub(super) async fn events(call: Call) -> Result<Answer, ApiError> {
     Answer::json(&pod::events(&call.portal.client, &job.namespace().unwrap_or_default(), &names).await?)
 }
 
+/// `GET …/describe`.
+pub(super) async fn description(call: Call) -> Result<Answer, ApiError> {
+    let job = call.job()?;
+    let (namespace, client) = (job.namespace().unwrap_or_default(), &call.portal.client);
+    let pods: Vec<String> = pods_of(&call, job).into_iter().take(10).map(|pod| pod.name.clone()).collect();
+    let names = pods.iter().map(|pod| ("Pod", pod.clone()));
+    let names: Vec<(&str, String)> = std::iter::once(("AIJob", job.name_any())).chain(names).collect();
+    let events = pod::events(client, &namespace, &names).await?;
+    let pods = pod::some(client, &namespace, &pods).await?;
+    let object = serde_json::to_value(&**job).unwrap_or_default();
+    let text =
+        describe(&Subject { kind: "AIJob", object: &object, pods: &pods, events: &events, now: call.now() });
+    Ok(Answer::stream("text/plain; charset=utf-8", Body::from(text)))
+}
+
+/// `GET …/manifest`: what can be submitted again as it is, by whoever may read it, in his own name.
+pub(super) fn manifest(call: &Call) -> Result<Answer, ApiError> {
+    let job = call.job()?;
+    let mut spec = job.spec.clone();
+    spec.user = None;
+    let mut labels = job.labels().clone();
+    labels.retain(|name, _| !name.starts_with("maar.io/") && name != maar_api::names::LABEL_MANAGED_BY);
+    let manifest = json!({
+        "apiVersion": maar_api::names::API_VERSION, "kind": "AIJob",
+        "metadata": { "name": job.name_any(), "labels": labels }, "spec": spec,
+    });
+    Answer::json(&manifest)
+}
+
 /// `GET …/yaml`.
 pub(super) fn yaml(call: &Call) -> Result<Answer, ApiError> {
     Ok(Answer::stream("application/yaml", Body::from(pod::portable(&**call.job()?)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facets_count_as_if_nothing_were_said_of_them() {
+        let job = |name: &str, kind: &str, account: &str, phase: &str| -> Arc<AIJob> {
+            let job = json!({ "metadata": { "name": name }, "spec": { "type": kind, "account": account, "tasks": [] },
+                "status": { "phase": phase, "attempt": 0, "retries": 0, "preemptions": 0 } });
+            Arc::new(serde_json::from_value(job).unwrap())
+        };
+        let jobs = [
+            job("a", "PyTorch", "lab", "Running"),
+            job("b", "PyTorch", "lab", "Pending"),
+            job("c", "Single", "lab", "Running"),
+            job("d", "PyTorch", "other", "Running"),
+        ];
+        let query: JobQuery =
+            serde_json::from_value(json!({ "account": "lab", "type": "PyTorch", "phase": "Running" }))
+                .unwrap();
+        let counts = |pairs: &[(&str, usize)]| -> BTreeMap<String, usize> {
+            pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+        };
+        assert_eq!(query.count(&jobs, Facet::Phase), counts(&[("Pending", 1), ("Running", 1)]));
+        assert_eq!(query.count(&jobs, Facet::Type), counts(&[("PyTorch", 1), ("Single", 1)]));
+        assert_eq!(query.count(&jobs, Facet::Account), counts(&[("lab", 1), ("other", 1)]));
+        assert_eq!(jobs.iter().filter(|job| query.wants(job, None)).count(), 1);
+    }
 }

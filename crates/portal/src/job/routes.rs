@@ -53,6 +53,15 @@ pub(crate) fn routes() -> Vec<Route> {
         .says("Take its Pods away until it is resumed"),
         Route::new(Post, "/jobs/{namespace}/{name}/resume", "resumeJob", (Verb::Start, one), actions::resume)
             .says("Let it go on"),
+    ]
+    .into_iter()
+    .chain(looking(one))
+    .collect()
+}
+
+/// Routes by which people look into one job.
+fn looking(one: Target) -> Vec<Route> {
+    vec![
         Route::at_once(Get, "/jobs/{namespace}/{name}/why", "explainJob", (Verb::See, one), handlers::why)
             .says("Why it waits, and when it may start")
             .answers::<Why>(),
@@ -81,6 +90,24 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .says("What happened to it and its first Pods")
         .answers::<Vec<EventView>>(),
+        Route::new(
+            Get,
+            "/jobs/{namespace}/{name}/describe",
+            "describeJob",
+            (Verb::Read, one),
+            handlers::description,
+        )
+        .says("The job, its first Pods and what happened to them, as text")
+        .answers_text("text/plain"),
+        Route::at_once(
+            Get,
+            "/jobs/{namespace}/{name}/manifest",
+            "cloneJob",
+            (Verb::Read, one),
+            handlers::manifest,
+        )
+        .says("What to submit for another job like it")
+        .answers::<serde_json::Map<String, serde_json::Value>>(),
         Route::at_once(Get, "/jobs/{namespace}/{name}/yaml", "exportJob", (Verb::Read, one), handlers::yaml)
             .says("The job as a manifest")
             .answers_text("application/yaml"),

@@ -7,7 +7,10 @@ use std::{
 };
 
 use futures::StreamExt as _;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::{
+    apps::v1::{Deployment, StatefulSet},
+    core::v1::{Node, PersistentVolumeClaim, Pod, ResourceQuota},
+};
 use kube::{Api, Client, Resource};
 use maar_api::v1alpha1::{AIJob, Account, Workspace};
 use maar_controller::{
@@ -17,7 +20,7 @@ use maar_controller::{
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
-use super::{Changes, PodFacts, Store, Topic, Turn};
+use super::{AppFacts, Changes, ClaimFacts, PodFacts, QuotaFacts, Store, Topic, Turn};
 use crate::access::{AccountRole, roles_of};
 
 /// Parts in accounts by user, as of one version of the accounts.
@@ -31,6 +34,10 @@ pub(crate) struct Live {
     pub(crate) pods: Store<PodFacts>,
     pub(crate) nodes: Store<Node>,
     pub(crate) accounts: Store<Account>,
+    pub(crate) claims: Store<ClaimFacts>,
+    pub(crate) quotas: Store<QuotaFacts>,
+    pub(crate) deployments: Store<AppFacts>,
+    pub(crate) stateful_sets: Store<AppFacts>,
     pub(crate) changes: Changes,
     roles: Arc<Mutex<Roles>>,
 }
@@ -44,6 +51,10 @@ impl Live {
             self.pods.ready(),
             self.nodes.ready(),
             self.accounts.ready(),
+            self.claims.ready(),
+            self.quotas.ready(),
+            self.deployments.ready(),
+            self.stateful_sets.ready(),
         );
     }
 
@@ -102,7 +113,21 @@ pub(crate) async fn feed(client: Client, live: Live, environment: Environment) {
         changes.tell(Topic::Node(node.metadata.name.clone().unwrap_or_default()), gone);
     });
     let accounts = follow("portal accounts", &client, &environment, &live.accounts, keep, drop);
-    tokio::join!(workspaces, jobs, pods, nodes, accounts);
+    tokio::join!(workspaces, jobs, pods, nodes, accounts, feed_things(&client, &live, &environment));
+}
+
+/// Feeds what nobody listens to.
+async fn feed_things(client: &Client, live: &Live, environment: &Environment) {
+    let claim = |claim: PersistentVolumeClaim| ClaimFacts::of(&claim);
+    let quota = |quota: ResourceQuota| QuotaFacts::of(&quota);
+    let deployment = |app: Deployment| AppFacts::of_deployment(&app);
+    let stateful_set = |app: StatefulSet| AppFacts::of_stateful_set(&app);
+    tokio::join!(
+        follow("portal claims", client, environment, &live.claims, claim, drop),
+        follow("portal quotas", client, environment, &live.quotas, quota, drop),
+        follow("portal deployments", client, environment, &live.deployments, deployment, drop),
+        follow("portal stateful sets", client, environment, &live.stateful_sets, stateful_set, drop),
+    );
 }
 
 fn split<T>(turn: Turn<T>) -> (Arc<T>, bool) {

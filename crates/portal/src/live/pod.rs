@@ -18,6 +18,17 @@ pub(crate) enum Work {
     Other,
 }
 
+impl Work {
+    /// In words; a Pod of its own by its name.
+    pub(crate) fn words(&self, pod: &str) -> String {
+        match self {
+            Self::Workspace(name) => format!("workspace {name}"),
+            Self::Job(name) => format!("job {name}"),
+            Self::Other => format!("Pod {pod}"),
+        }
+    }
+}
+
 /// What pages need of a Pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PodFacts {
@@ -33,6 +44,8 @@ pub(crate) struct PodFacts {
     pub(crate) cards: Option<String>,
     pub(crate) requests: ResourceList,
     pub(crate) restarts: i32,
+    /// Claims that it mounts.
+    pub(crate) claims: Vec<String>,
     /// Why it has no node.
     pub(crate) refusal: Option<String>,
     /// Part of the system, work of users, or somebody else's.
@@ -66,16 +79,27 @@ impl PodFacts {
             cards: pod.annotations().get(names::ANNOTATION_CARDS).cloned(),
             requests: PodResources::from_pod(pod).map(|all| all.requests()).unwrap_or_default(),
             restarts: containers.into_iter().flatten().map(|one| one.restart_count).sum(),
+            claims: claims(pod),
             refusal: refused.and_then(|condition| condition.message.clone()),
             kind: KINDS.of(pod),
             ends: end(pod),
         }
     }
 
+    /// Whether it runs, or will.
+    pub(crate) fn lives(&self) -> bool {
+        !matches!(self.phase.as_str(), "Succeeded" | "Failed")
+    }
+
     /// Whether it holds what was given to it.
     pub(crate) fn holds(&self) -> bool {
-        self.node.is_some() && !matches!(self.phase.as_str(), "Succeeded" | "Failed")
+        self.node.is_some() && self.lives()
     }
+}
+
+fn claims(pod: &Pod) -> Vec<String> {
+    let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
+    volumes.filter_map(|volume| Some(volume.persistent_volume_claim.as_ref()?.claim_name.clone())).collect()
 }
 
 fn end(pod: &Pod) -> Option<Timestamp> {

@@ -8,8 +8,8 @@ use maar_controller::{Categorized as _, Category, Error, apply::Writer};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
-use super::objects::{QUOTA, UserLimits, plan};
-use crate::access::Person;
+use super::objects::{Level, QUOTA, UserLimits, plan};
+use crate::{access::Person, profile::Profiles};
 
 const WRITER: Writer = Writer::new("maar-portal");
 /// How often it is tried again when somebody else does the same.
@@ -31,6 +31,7 @@ pub(crate) struct EnsureError {
 pub(crate) struct Namespaces {
     client: Client,
     limits: UserLimits,
+    profiles: Profiles,
     done: Arc<Mutex<BTreeSet<String>>>,
 }
 
@@ -41,8 +42,8 @@ impl std::fmt::Debug for Namespaces {
 }
 
 impl Namespaces {
-    pub(crate) fn new(client: Client, limits: UserLimits) -> Self {
-        Self { client, limits, done: Arc::default() }
+    pub(crate) fn new(client: Client, limits: UserLimits, profiles: Profiles) -> Self {
+        Self { client, limits, profiles, done: Arc::default() }
     }
 
     /// Makes the namespace of `person` so, with everything in it. Safe to call at once from anywhere.
@@ -64,7 +65,8 @@ impl Namespaces {
     }
 
     async fn make(&self, person: &Person) -> Result<(), Error> {
-        let made = plan(&person.namespace, &person.name, &person.id, &self.limits);
+        let level = if self.profiles.any_for(person) { Level::Privileged } else { Level::Baseline };
+        let made = plan(&person.namespace, (&person.name, &person.id), &self.limits, level);
         WRITER.apply(&Api::all(self.client.clone()), &made.namespace).await?;
         // Walls before limits: work may start as soon as the limits are there, and not before.
         WRITER.apply(&self.api(person), &made.wall).await?;

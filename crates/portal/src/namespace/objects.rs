@@ -10,10 +10,12 @@ use k8s_openapi::{
 use maar_api::{Quantity, ResourceList, names};
 use serde_json::json;
 
+use crate::live::QuotaFacts;
+
 /// Namespace annotation: the identifier of the user whose it is.
 const ANNOTATION_USER_ID: &str = "maar.io/user-id";
 /// The name of the quota.
-pub(super) const QUOTA: &str = "maar-user";
+pub(crate) const QUOTA: &str = "maar-user";
 /// The namespace in which Maar itself runs.
 const SYSTEM: &str = "maar-system";
 
@@ -57,10 +59,23 @@ pub(crate) struct NamespaceObjects {
     pub(crate) account: ServiceAccount,
 }
 
-/// What the namespace of a user shall hold.
-pub(crate) fn plan(namespace: &str, user: &str, id: &str, limits: &UserLimits) -> NamespaceObjects {
+/// What the Pod Security standard of a namespace lets through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    Baseline,
+    /// For those to whom an administrator has granted a profile; the portal refuses what it does not grant.
+    Privileged,
+}
+
+/// What the namespace of a user, named and identified, shall hold.
+pub(crate) fn plan(
+    namespace: &str,
+    user: (&str, &str),
+    limits: &UserLimits,
+    level: Level,
+) -> NamespaceObjects {
     NamespaceObjects {
-        namespace: namespace_object(namespace, user, id),
+        namespace: namespace_object(namespace, user, level),
         quota: quota(namespace, limits),
         range: range(namespace),
         wall: wall(namespace),
@@ -71,14 +86,18 @@ pub(crate) fn plan(namespace: &str, user: &str, id: &str, limits: &UserLimits) -
 /// `baseline` is enforced and `restricted` only warned of: nearly all images with CUDA run as root in their container,
 /// and `restricted` would refuse every one of them. What leads out of a container (privileged, host paths, host
 /// network, host ports, added capabilities) is refused by `baseline` already.
-fn namespace_object(namespace: &str, user: &str, id: &str) -> Namespace {
+fn namespace_object(namespace: &str, (user, id): (&str, &str), level: Level) -> Namespace {
+    let level = match level {
+        Level::Baseline => "baseline",
+        Level::Privileged => "privileged",
+    };
     object(json!({
         "metadata": {
             "name": namespace,
             "labels": {
                 names::LABEL_MANAGED_BY: names::MANAGED_BY,
                 names::LABEL_USER: user,
-                "pod-security.kubernetes.io/enforce": "baseline",
+                "pod-security.kubernetes.io/enforce": level,
                 "pod-security.kubernetes.io/warn": "restricted",
                 "pod-security.kubernetes.io/audit": "restricted",
             },
@@ -108,6 +127,11 @@ fn quota(namespace: &str, limits: &UserLimits) -> ResourceQuota {
         }
     }
     made
+}
+
+/// The limits of somebody who has no namespace yet.
+pub(crate) fn quota_facts(limits: &UserLimits) -> QuotaFacts {
+    QuotaFacts::of(&quota("", limits))
 }
 
 /// A quota on processor time or memory refuses Pods that say nothing of it; this says it for them.
@@ -157,7 +181,12 @@ mod tests {
     #[test]
     fn a_namespace_has_limits_and_walls() {
         let requests = ResourceList::from_iter([("nvidia.com/gpu".to_owned(), Quantity::from_units(8))]);
-        let made = plan("user-ada-x", "ada", "u-1", &UserLimits { requests, ..UserLimits::default() });
+        let made = plan(
+            "user-ada-x",
+            ("ada", "u-1"),
+            &UserLimits { requests, ..UserLimits::default() },
+            Level::Baseline,
+        );
         insta::assert_yaml_snapshot!([
             serde_json::to_value(&made.namespace).unwrap(),
             serde_json::to_value(&made.quota).unwrap(),

@@ -44,7 +44,7 @@ impl Holder {
     }
 
     /// For those who may not see the work.
-    fn hide(&mut self, names_too: bool) {
+    pub(super) fn hide(&mut self, names_too: bool) {
         let user = self.user.take().filter(|_| !names_too);
         *self =
             Self { kind: None, namespace: None, name: None, account: None, user, share: self.share.take() };

@@ -7,7 +7,7 @@ use http::Uri;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use maar_api::v1alpha1::{AIJob, Account, Workspace};
-use maar_records::{Key, Session, SessionId, User};
+use maar_records::{Key, Session, SessionId, Template, User};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -17,6 +17,7 @@ use crate::{
     access::{Object, Person, Subject, Verb, may},
     error::{ApiError, Code},
     identity::Caller,
+    live::PodFacts,
     portal::Portal,
 };
 
@@ -81,6 +82,30 @@ impl Call {
     /// The body as `B`.
     pub(crate) fn body<B: DeserializeOwned>(&self) -> Result<B, ApiError> {
         B::deserialize(&self.body).map_err(|error| ApiError::invalid("body", error.to_string()))
+    }
+
+    /// The body as it was sent.
+    pub(crate) fn raw_body(&self) -> &Value {
+        &self.body
+    }
+
+    /// A part of the path by its name.
+    pub(crate) fn path_part(&self, name: &str) -> &str {
+        self.path.get(name).map_or("", String::as_str)
+    }
+
+    pub(crate) fn pod(&self) -> Result<&Arc<PodFacts>, ApiError> {
+        match &self.found {
+            Found::Pod(found) => Ok(found),
+            _ => Err(self.other()),
+        }
+    }
+
+    pub(crate) fn template(&self) -> Result<&Template, ApiError> {
+        match &self.found {
+            Found::Template(found) => Ok(found),
+            _ => Err(self.other()),
+        }
     }
 
     /// The WebSocket that the request asks for; only routes into something have one.

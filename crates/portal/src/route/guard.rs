@@ -61,6 +61,7 @@ async fn elsewhere(portal: Arc<Portal>, request: Request) -> Response {
     crate::web::serve(request.method(), request.uri(), request.headers())
 }
 
+#[expect(clippy::unused_async, reason = "axum wants handlers to be")]
 async fn refused(portal: Arc<Portal>, code: Code) -> Response {
     let message = if code == Code::NotFound { "there is nothing here" } else { "not with this method" };
     let id = portal.request_id();

@@ -43,6 +43,13 @@ fn things(target: Target, asker: &Subject) -> Vec<(&'static str, Object)> {
     match target {
         Target::Workspace => both(Kind::Workspace, &own, &other),
         Target::Job => both(Kind::Job, &own, &other),
+        Target::Pod => both(Kind::Pod, &own, &other),
+        Target::Template => [("own", &own, None), ("foreign", &other, None), ("shared", &other, Some("lab"))]
+            .map(|(thing, owner, account)| {
+                let account = account.map(str::to_owned);
+                (thing, Object { account, ..Object::of_user(Kind::Template, &owner.id) })
+            })
+            .to_vec(),
         Target::Session | Target::Key => vec![
             ("own", Object::of_user(target.kind(), &own.id)),
             ("foreign", Object::of_user(target.kind(), &other.id)),

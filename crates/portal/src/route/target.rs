@@ -4,12 +4,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::api::core::v1::Node;
 use maar_api::v1alpha1::{AIJob, Account, Workspace};
-use maar_records::{Key, KeyId, Session, SessionId, User, UserId};
+use maar_records::{Key, KeyId, Session, SessionId, Template, TemplateId, User, UserId};
 use serde_json::Value;
 
 use crate::{
     access::{Kind, Object, Subject},
     error::ApiError,
+    live::PodFacts,
     portal::Portal,
 };
 
@@ -28,6 +29,10 @@ pub(crate) enum Target {
     Workspace,
     /// The job that they name.
     Job,
+    /// The Pod that they name.
+    Pod,
+    /// The template that `id` names.
+    Template,
     /// The account that `name` names.
     Account,
     /// The node that `name` names.
@@ -46,6 +51,8 @@ pub(crate) enum Found {
     Nothing,
     Workspace(Arc<Workspace>),
     Job(Arc<AIJob>),
+    Pod(Arc<PodFacts>),
+    Template(Box<Template>),
     Account(Arc<Account>),
     Node(Arc<Node>),
     User(Box<User>),
@@ -60,6 +67,8 @@ impl Target {
             Self::Asker(kind) | Self::Cluster(kind) | Self::New(kind, _) => kind,
             Self::Workspace => Kind::Workspace,
             Self::Job => Kind::Job,
+            Self::Pod => Kind::Pod,
+            Self::Template => Kind::Template,
             Self::Account => Kind::Account,
             Self::Node => Kind::Node,
             Self::User => Kind::User,
@@ -107,6 +116,11 @@ impl Target {
                 let object = crate::job::object_of(&found);
                 Ok((Found::Job(found), object))
             }
+            Self::Pod => {
+                let found = portal.live.pods.get(part("namespace"), part("name")).ok_or_else(missing)?;
+                let object = crate::pod::object_of(&found);
+                Ok((Found::Pod(found), object))
+            }
             Self::Account => {
                 let found = portal.live.accounts.get("", part("name")).ok_or_else(missing)?;
                 Ok((Found::Account(found), Object::account(part("name"))))
@@ -115,7 +129,9 @@ impl Target {
                 let found = portal.live.nodes.get("", part("name")).ok_or_else(missing)?;
                 Ok((Found::Node(found), Object::of_cluster(Kind::Node)))
             }
-            Self::User | Self::Session | Self::Key => self.find_record(portal, part("id")).await,
+            Self::User | Self::Session | Self::Key | Self::Template => {
+                self.find_record(portal, part("id")).await
+            }
         }
     }
 
@@ -125,6 +141,11 @@ impl Target {
             Self::User => {
                 let found = records.user(&UserId::new(id)).await?;
                 (Found::User(Box::new(found)), Object::of_cluster(Kind::User))
+            }
+            Self::Template => {
+                let found = records.template(&TemplateId::new(id)).await?;
+                let object = crate::template::object_of(&found);
+                (Found::Template(Box::new(found)), object)
             }
             Self::Session => {
                 let found = records.session_by_id(&SessionId::new(id)).await?;
@@ -145,6 +166,9 @@ impl Target {
             Kind::Public | Kind::Own => "self",
             Kind::Workspace => "workspace",
             Kind::Job => "job",
+            Kind::Pod => "pod",
+            Kind::Volume => "volume",
+            Kind::Template => "template",
             Kind::Node => "node",
             Kind::Account => "account",
             Kind::User => "user",

@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::{
 use maar_api::names;
 
 use super::text::{Wrong, check_env, check_image};
+use crate::profile::{Allowance, Granted};
 
 /// Capabilities that the Pod Security standard `baseline` lets containers add.
 const CAPABILITIES: [&str; 13] = [
@@ -40,8 +41,12 @@ const SYSCTLS: [&str; 9] = [
 /// Labels and annotations by which accounts, queues and cards are decided.
 const RESERVED: [&str; 4] = ["maar.io/", "scheduling.k8s.io/", "scheduling.volcano.sh/", "volcano.sh/"];
 
-/// Whether a template asks for nothing that leads out of its containers or past the scheduler.
-pub(crate) fn check_template(field: &str, template: &PodTemplateSpec) -> Result<(), Wrong> {
+/// Whether a template asks for nothing that leads out of its containers or past the scheduler, but what is granted.
+pub(crate) fn check_template(
+    field: &str,
+    template: &PodTemplateSpec,
+    granted: &Granted,
+) -> Result<(), Wrong> {
     if let Some(metadata) = &template.metadata {
         let words = metadata.labels.iter().flatten().chain(metadata.annotations.iter().flatten());
         for (name, _) in words {
@@ -52,7 +57,7 @@ pub(crate) fn check_template(field: &str, template: &PodTemplateSpec) -> Result<
     }
     let Some(spec) = &template.spec else { return Ok(()) };
     let field = format!("{field}.spec");
-    check_spec(&field, spec)?;
+    check_spec(&field, spec, granted)?;
     check_pod_security(&field, spec.security_context.as_ref())?;
     for (index, volume) in spec.volumes.iter().flatten().enumerate() {
         check_volume(&format!("{field}.volumes[{index}]"), volume)?;
@@ -60,20 +65,29 @@ pub(crate) fn check_template(field: &str, template: &PodTemplateSpec) -> Result<
     let lists = [("containers", Some(&spec.containers)), ("initContainers", spec.init_containers.as_ref())];
     for (name, list) in lists {
         for (index, container) in list.into_iter().flatten().enumerate() {
-            check_container(&format!("{field}.{name}[{index}]"), container)?;
+            check_container(&format!("{field}.{name}[{index}]"), container, granted)?;
         }
     }
     Ok(())
 }
 
-fn check_spec(field: &str, spec: &PodSpec) -> Result<(), Wrong> {
+fn check_spec(field: &str, spec: &PodSpec, granted: &Granted) -> Result<(), Wrong> {
+    let host = |asked: Option<bool>, what| asked == Some(true) && !granted.allows(what);
     let account =
         |name: &Option<String>| name.as_deref().is_some_and(|name| !name.is_empty() && name != "default");
     let said = |name: &Option<String>| name.as_deref().is_some_and(|name| !name.is_empty());
     let refused = [
-        ("hostNetwork", spec.host_network == Some(true), "the network of the node is not for Pods of users"),
-        ("hostPID", spec.host_pid == Some(true), "processes of the node are not for Pods of users"),
-        ("hostIPC", spec.host_ipc == Some(true), "memory of the node is not for Pods of users"),
+        (
+            "hostNetwork",
+            host(spec.host_network, Allowance::HostNetwork),
+            "the network of the node is not for Pods of users",
+        ),
+        (
+            "hostPID",
+            host(spec.host_pid, Allowance::HostPid),
+            "processes of the node are not for Pods of users",
+        ),
+        ("hostIPC", host(spec.host_ipc, Allowance::HostIpc), "memory of the node is not for Pods of users"),
         ("serviceAccountName", account(&spec.service_account_name), "only default, which may do nothing"),
         ("serviceAccount", account(&spec.service_account), "only default, which may do nothing"),
         (
@@ -145,31 +159,34 @@ fn check_volume(field: &str, volume: &Volume) -> Result<(), Wrong> {
     Err(Wrong::new(field, why))
 }
 
-fn check_container(field: &str, container: &Container) -> Result<(), Wrong> {
+fn check_container(field: &str, container: &Container, granted: &Granted) -> Result<(), Wrong> {
     if let Some(image) = container.image.as_deref() {
         check_image(&format!("{field}.image"), image)?;
     }
     for variable in container.env.iter().flatten() {
         check_env(&format!("{field}.env"), &variable.name)?;
     }
-    if container.ports.iter().flatten().any(|port| port.host_port.is_some_and(|port| port != 0)) {
+    let host_port = container.ports.iter().flatten().any(|port| port.host_port.is_some_and(|port| port != 0));
+    if host_port && !granted.allows(Allowance::HostPorts) {
         return Err(Wrong::new(format!("{field}.ports"), "ports of the node are not for Pods of users"));
     }
     match &container.security_context {
-        Some(context) => check_security(&format!("{field}.securityContext"), context),
+        Some(context) => check_security(&format!("{field}.securityContext"), context, granted),
         None => Ok(()),
     }
 }
 
-fn check_security(field: &str, context: &SecurityContext) -> Result<(), Wrong> {
+fn check_security(field: &str, context: &SecurityContext, granted: &Granted) -> Result<(), Wrong> {
     let added = context.capabilities.iter().flat_map(|capabilities| capabilities.add.iter().flatten());
-    if let Some(one) = added.into_iter().find(|one| !CAPABILITIES.contains(&one.as_str())) {
+    if let Some(one) =
+        added.into_iter().find(|one| !CAPABILITIES.contains(&one.as_str()) && !granted.adds(one))
+    {
         return Err(Wrong::new(format!("{field}.capabilities"), format!("{one} is not for Pods of users")));
     }
     let refused = [
         (
             "privileged",
-            context.privileged == Some(true),
+            context.privileged == Some(true) && !granted.allows(Allowance::Privileged),
             "a privileged container is root on the node and sees all cards",
         ),
         ("procMount", context.proc_mount.as_deref().is_some_and(|kind| kind != "Default"), "stays as it is"),
@@ -200,7 +217,7 @@ mod tests {
 
     fn field_of(spec: &Value) -> Option<String> {
         let template = serde_json::from_value(json!({ "spec": spec })).unwrap();
-        check_template("t", &template).err().map(|wrong| wrong.field)
+        check_template("t", &template, &Granted::default()).err().map(|wrong| wrong.field)
     }
 
     fn with_container(part: &Value) -> Value {
@@ -274,9 +291,10 @@ mod tests {
         let template =
             serde_json::from_value(json!({ "metadata": { "labels": { "maar.io/account": "rich" } } }))
                 .unwrap();
-        assert_eq!(check_template("t", &template).unwrap_err().field, "t.metadata");
+        let check = |template| check_template("t", template, &Granted::default()).unwrap_err().field;
+        assert_eq!(check(&template), "t.metadata");
         let queue = json!({ "metadata": { "annotations": { "scheduling.volcano.sh/queue-name": "rich" } } });
         let template = serde_json::from_value(queue).unwrap();
-        assert_eq!(check_template("t", &template).unwrap_err().field, "t.metadata");
+        assert_eq!(check(&template), "t.metadata");
     }
 }

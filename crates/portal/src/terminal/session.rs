@@ -119,13 +119,11 @@ impl Session {
             self.place.object.clone(),
         );
         let shown = async {
-            match show(outgoing, stdout, settings.ping, traffic).await {
-                Some(left) => left,
-                None => {
-                    let (code, message) = ended(status.await.as_ref());
-                    Ended { code, message }
-                }
+            if let Some(left) = show(outgoing, stdout, settings.ping, traffic).await {
+                return left;
             }
+            let (code, message) = ended(status.await.as_ref());
+            Ended { code, message }
         };
         tokio::select! {
             ended = shown => ended,
@@ -179,20 +177,15 @@ impl Session {
 
 /// The container that is asked for, or that the Pod itself prefers, or its first.
 fn container_of(pod: &Pod, asked: Option<&str>) -> Result<String, ApiError> {
-    let preferred = pod.metadata.annotations.iter().flatten();
-    let preferred = preferred
-        .filter(|(name, _)| *name == "kubectl.kubernetes.io/default-container")
-        .map(|(_, value)| value.as_str());
-    let names: Vec<&str> =
-        pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| container.name.as_str()).collect();
-    let found = match asked {
-        Some(asked) => names.iter().find(|name| **name == asked),
-        None => {
-            let preferred = preferred.last();
-            names.iter().find(|name| Some(**name) == preferred).or_else(|| names.first())
-        }
+    let annotations = pod.metadata.annotations.as_ref();
+    let preferred = annotations.and_then(|all| all.get("kubectl.kubernetes.io/default-container"));
+    let mut names = pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| &container.name);
+    let found = if let Some(asked) = asked {
+        names.find(|name| *name == asked)
+    } else {
+        names.clone().find(|name| Some(*name) == preferred).or_else(|| names.next())
     };
-    found.map(|name| (*name).to_owned()).ok_or_else(|| ApiError::not_found("this container"))
+    found.cloned().ok_or_else(|| ApiError::not_found("this container"))
 }
 
 const fn terminal_size(size: Size) -> TerminalSize {

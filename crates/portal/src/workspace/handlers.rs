@@ -6,7 +6,7 @@ use axum::body::Body;
 use kube::{Api, ResourceExt as _, api::PostParams};
 use maar_api::v1alpha1::{Workspace, WorkspacePhase};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
@@ -15,11 +15,14 @@ use super::{
 };
 use crate::{
     access::Verb,
+    describe::{Subject, describe},
     error::ApiError,
     job::{Why, matches_search},
+    node::{self, Holder},
     page::{PageQuery, page},
     pod,
     route::{Answer, Call},
+    template::{TemplateKind, filled},
     terminal::{self, Place},
 };
 
@@ -67,7 +70,9 @@ pub(super) fn list(call: &Call) -> Result<Answer, ApiError> {
 
 /// `POST /workspaces`.
 pub(super) async fn create(call: Call) -> Result<Answer, ApiError> {
-    let asked: NewWorkspace = call.body()?;
+    let body = filled(&call, TemplateKind::Workspace).await?;
+    let asked: NewWorkspace =
+        serde_json::from_value(body).map_err(|error| ApiError::invalid("body", error.to_string()))?;
     let person = call.person()?;
     let workspace = plan(&asked, person)?;
     let (portal, namespace) = (&call.portal, &person.namespace);
@@ -118,6 +123,53 @@ pub(super) async fn events(call: Call) -> Result<Answer, ApiError> {
     let found = call.workspace()?;
     let names = [("Workspace", found.name_any()), ("Pod", pod_of(found))];
     Answer::json(&pod::events(&call.portal.client, &found.namespace().unwrap_or_default(), &names).await?)
+}
+
+/// `GET …/describe`.
+pub(super) async fn description(call: Call) -> Result<Answer, ApiError> {
+    let found = call.workspace()?;
+    let (namespace, pod) = (found.namespace().unwrap_or_default(), pod_of(found));
+    let names = [("Workspace", found.name_any()), ("Pod", pod.clone())];
+    let events = pod::events(&call.portal.client, &namespace, &names).await?;
+    let pods = pod::some(&call.portal.client, &namespace, &[pod]).await?;
+    let object = serde_json::to_value(&**found).unwrap_or_default();
+    let text = describe(&Subject {
+        kind: "Workspace",
+        object: &object,
+        pods: &pods,
+        events: &events,
+        now: call.now(),
+    });
+    Ok(Answer::stream("text/plain; charset=utf-8", Body::from(text)))
+}
+
+/// Somebody else on a card of the workspace.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Neighbour {
+    /// The card: node, kind and number.
+    card: String,
+    #[serde(flatten)]
+    holder: Holder,
+}
+
+/// Who else is on the cards of a workspace.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Neighbours {
+    items: Vec<Neighbour>,
+}
+
+/// `GET …/neighbours`.
+pub(super) fn neighbours(call: &Call) -> Result<Answer, ApiError> {
+    let found = call.workspace()?;
+    let (namespace, name) = (found.namespace(), Some(found.name_any()));
+    let own = |holder: &Holder| {
+        holder.kind == Some("workspace") && holder.namespace == namespace && holder.name == name
+    };
+    let found = node::neighbours(call, own).into_iter();
+    let items = found.map(|(card, holder)| Neighbour { card, holder }).collect();
+    Answer::json(&Neighbours { items })
 }
 
 /// `GET …/why`.

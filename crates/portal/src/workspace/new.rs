@@ -30,8 +30,13 @@ const ENVIRONMENT: usize = 128 * 1024;
 pub(crate) struct NewWorkspace {
     /// Its name: a letter, then letters, digits and dashes, at most 50.
     pub(crate) name: String,
-    /// Its image.
+    /// Its image; may be left to the template.
+    #[serde(default)]
     pub(crate) image: String,
+    /// Begin from this template, by its identifier: what else is said here wins.
+    #[serde(default)]
+    #[expect(dead_code, reason = "taken out of the request before it is read; here for the document")]
+    template: Option<String>,
     /// What runs in it.
     #[serde(rename = "type", default)]
     pub(crate) workspace_type: WorkspaceType,

@@ -2,7 +2,7 @@
 
 use super::{
     actions::{self, Protection},
-    handlers::{self, WorkspaceQuery},
+    handlers::{self, Neighbours, WorkspaceQuery},
     new::NewWorkspace,
     view::{WorkspaceDetail, WorkspaceView},
 };
@@ -73,6 +73,15 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .says("Keep clean-up policies away from it for some hours")
         .takes::<Protection>(),
+    ]
+    .into_iter()
+    .chain(looking(one))
+    .collect()
+}
+
+/// Routes by which people look into one workspace.
+fn looking(one: Target) -> Vec<Route> {
+    vec![
         Route::new(
             Get,
             "/workspaces/{namespace}/{name}/logs",
@@ -101,6 +110,24 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .says("What happened to it and its Pod")
         .answers::<Vec<EventView>>(),
+        Route::new(
+            Get,
+            "/workspaces/{namespace}/{name}/describe",
+            "describeWorkspace",
+            (Verb::Read, one),
+            handlers::description,
+        )
+        .says("The workspace, its Pod and what happened to them, as text")
+        .answers_text("text/plain"),
+        Route::at_once(
+            Get,
+            "/workspaces/{namespace}/{name}/neighbours",
+            "listNeighbours",
+            (Verb::See, one),
+            handlers::neighbours,
+        )
+        .says("Who else is on its cards, as far as the asker may know")
+        .answers::<Neighbours>(),
         Route::at_once(
             Get,
             "/workspaces/{namespace}/{name}/why",

@@ -13,4 +13,5 @@ mod nodes;
 mod prometheus;
 mod socket;
 mod terminal;
+mod things;
 mod world;

@@ -51,13 +51,17 @@ async fn belongings(world: &World, ada: &Browser) -> Vec<(&'static str, String)>
     let (key, _) = ada.key("ci", &["jobs:read"]).await;
     let session = ada.get("/me/sessions").await.1["items"][0]["id"].as_str().unwrap().to_owned();
     let user = ada.get("/me").await.1["id"].as_str().unwrap().to_owned();
-    vec![("namespace", namespace), ("key", key), ("session", session), ("user", user)]
+    let template = json!({ "kind": "workspace", "name": "desk", "body": { "image": "busybox" } });
+    let template = ada.post("/templates", template).await.1["id"].as_str().unwrap().to_owned();
+    vec![("namespace", namespace), ("key", key), ("session", session), ("user", user), ("template", template)]
 }
 
 fn fill(path: &str, things: &[(&'static str, String)]) -> String {
     let thing = |name: &str| things.iter().find(|(key, _)| *key == name).unwrap().1.clone();
     let id = if path.contains("/keys/") {
         thing("key")
+    } else if path.contains("/templates/") {
+        thing("template")
     } else if path.contains("/sessions/{id}") {
         thing("session")
     } else {
@@ -90,7 +94,19 @@ async fn a_stranger_reaches_nothing_of_another_and_learns_of_nothing() {
         let (status, other) = eve.call(&method, &missing, body).await;
         assert_eq!((status, &other["message"]), (404, &said["message"]), "{method} {path}");
     }
-    for path in ["/workspaces", "/jobs", "/accounts", "/me/keys", "/me/sessions"] {
+    for path in [
+        "/pods",
+        "/templates",
+        "/volumes",
+        "/apps",
+        "/images",
+        "/quota",
+        "/workspaces",
+        "/jobs",
+        "/accounts",
+        "/me/keys",
+        "/me/sessions",
+    ] {
         let text = eve.get(path).await.1.to_string();
         assert!(!text.contains("desk") && !text.contains("secret"), "{path}: {text}");
     }

@@ -1,6 +1,6 @@
 //! A WebSocket as a browser opens it, by hand: frames that no library would send can be sent, too.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use http::Request;
 use serde_json::Value;
@@ -33,7 +33,7 @@ impl Socket {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let mut head = format!("GET {} HTTP/1.1\r\nHost: {address}\r\n", request.uri());
         for (name, value) in request.headers() {
-            head.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));
+            write!(head, "{name}: {}\r\n", value.to_str().unwrap()).unwrap();
         }
         stream.write_all(format!("{head}\r\n").as_bytes()).await.unwrap();
         let mut answer = Vec::new();

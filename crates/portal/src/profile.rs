@@ -1,0 +1,150 @@
+//! Profiles: what an administrator grants some users or accounts beside the ordinary, for Pods of jobs and Pods by
+//! themselves. Without one, nothing leads out of a container. Workspaces are always ordinary.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::access::Person;
+
+/// Something that leads out of a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Allowance {
+    /// Containers that are root on the node.
+    Privileged,
+    /// The network of the node.
+    HostNetwork,
+    /// Ports of the node.
+    HostPorts,
+    /// Processes of the node.
+    #[serde(rename = "hostPID")]
+    HostPid,
+    /// Memory that processes of the node share.
+    #[serde(rename = "hostIPC")]
+    HostIpc,
+}
+
+/// A named set of what is granted, and to whom.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Profile {
+    /// What it is called, in refusals and for administrators.
+    pub name: String,
+    /// Users who have it, whichever account pays.
+    #[serde(default)]
+    pub users: BTreeSet<String>,
+    /// Accounts: whoever starts work that one of them pays for has it for that.
+    #[serde(default)]
+    pub accounts: BTreeSet<String>,
+    /// What it allows.
+    #[serde(default)]
+    pub allows: BTreeSet<Allowance>,
+    /// Capabilities that containers may add.
+    #[serde(default)]
+    pub capabilities: BTreeSet<String>,
+}
+
+/// All profiles of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Profiles {
+    /// Each of them.
+    #[serde(default)]
+    pub profiles: Vec<Profile>,
+}
+
+/// What is granted for one piece of work.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Granted {
+    allows: BTreeSet<Allowance>,
+    capabilities: BTreeSet<String>,
+}
+
+impl Profiles {
+    /// Reads a file of profiles.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let read: Self = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+        let mut names = BTreeSet::new();
+        match read.profiles.iter().find(|profile| profile.name.is_empty() || !names.insert(&profile.name)) {
+            Some(profile) => Err(format!("two profiles, or none, are called {:?}", profile.name)),
+            None => Ok(read),
+        }
+    }
+
+    /// What `person` has for work that `account` pays for.
+    pub(crate) fn granted(&self, person: &Person, account: &str) -> Granted {
+        let mut granted = Granted::default();
+        for profile in &self.profiles {
+            if profile.users.contains(&person.name) || profile.accounts.contains(account) {
+                granted.allows.extend(&profile.allows);
+                granted.capabilities.extend(profile.capabilities.iter().cloned());
+            }
+        }
+        granted
+    }
+
+    /// Whether some work of `person` may be more than ordinary: then the Pod Security standard of his namespace must
+    /// not refuse it.
+    pub(crate) fn any_for(&self, person: &Person) -> bool {
+        let starts = |account: &String| person.accounts.get(account).is_some_and(|role| role.may_start());
+        self.profiles
+            .iter()
+            .any(|profile| profile.users.contains(&person.name) || profile.accounts.iter().any(starts))
+    }
+}
+
+impl Granted {
+    pub(crate) fn allows(&self, what: Allowance) -> bool {
+        self.allows.contains(&what)
+    }
+
+    pub(crate) fn adds(&self, capability: &str) -> bool {
+        self.capabilities.contains(capability)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::person;
+
+    const FILE: &str = "
+profiles:
+  - name: kernel
+    users: [ada]
+    allows: [privileged, hostPID]
+  - name: fabric
+    accounts: [hpc]
+    allows: [hostNetwork]
+    capabilities: [IPC_LOCK]
+";
+
+    #[test]
+    fn profiles_are_for_those_they_name() {
+        let profiles = Profiles::parse(FILE).unwrap();
+        let (ada, bob) = (person("ada"), person("bob"));
+        assert!(profiles.granted(&ada, "default").allows(Allowance::Privileged));
+        assert!(!profiles.granted(&ada, "default").allows(Allowance::HostNetwork));
+        assert_eq!(profiles.granted(&bob, "default"), Granted::default());
+        let fabric = profiles.granted(&bob, "hpc");
+        assert!(
+            fabric.allows(Allowance::HostNetwork) && fabric.adds("IPC_LOCK") && !fabric.adds("SYS_ADMIN")
+        );
+        assert!(profiles.any_for(&ada) && !profiles.any_for(&bob));
+        assert!(!Profiles::default().any_for(&ada));
+    }
+
+    #[test]
+    fn files_that_make_no_sense_are_refused() {
+        for wrong in [
+            "profiles: [{ name: a, allows: [everything] }]",
+            "profiles: [{ name: a }, { name: a }]",
+            "profiles: [{ name: '' }]",
+            "profile: []",
+            "profiles: [{ name: a, user: [ada] }]",
+        ] {
+            assert!(Profiles::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

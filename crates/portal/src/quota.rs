@@ -1,0 +1,107 @@
+//! What the asker may have, and has.
+
+use std::collections::BTreeMap;
+
+use kube::ResourceExt as _;
+use maar_api::{ResourceList, v1alpha1::Account};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    access::{Kind, Person, Verb},
+    error::ApiError,
+    live::QuotaFacts,
+    namespace::{QUOTA, quota_facts},
+    route::{Answer, Call, Method::Get, Route, Target},
+};
+
+pub(crate) fn routes() -> Vec<Route> {
+    let own = Target::Asker(Kind::Workspace);
+    vec![
+        Route::at_once(Get, "/quota", "getQuota", (Verb::See, own), get)
+            .says("What the asker may have and has, and what his accounts may have and have")
+            .answers::<QuotaView>(),
+    ]
+}
+
+/// What somebody may have, and has.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct QuotaView {
+    /// Limits of the user, such as `workspaces`, `cpu` or `nvidia.com/gpu`.
+    limits: BTreeMap<String, String>,
+    /// What counts against them.
+    used: BTreeMap<String, String>,
+    /// Accounts that he may start work for.
+    accounts: Vec<AccountQuota>,
+}
+
+/// What an account may have, and has.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AccountQuota {
+    name: String,
+    guaranteed: ResourceList,
+    deserved: ResourceList,
+    capability: ResourceList,
+    used: ResourceList,
+    /// What the account lets the asker have, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cap: Option<ResourceList>,
+    /// What the asker has of it.
+    mine: ResourceList,
+}
+
+fn get(call: &Call) -> Result<Answer, ApiError> {
+    let (person, live) = (call.person()?, &call.portal.live);
+    let known = live.quotas.get(&person.namespace, QUOTA);
+    // Who has never made anything has no namespace yet.
+    let facts = known.map_or_else(|| quota_facts(&call.portal.settings.limits), |known| (*known).clone());
+    let mut accounts = live.accounts.list(None);
+    accounts.retain(|one| person.accounts.get(&one.name_any()).is_some_and(|role| role.may_start()));
+    let accounts = accounts.iter().map(|one| account(one, person)).collect();
+    let QuotaFacts { limits, used } = facts;
+    let words = |list: Vec<(String, String)>| {
+        list.into_iter().filter_map(|(name, amount)| Some((word(&name)?, amount))).collect()
+    };
+    Answer::json(&QuotaView { limits: words(limits), used: words(used), accounts })
+}
+
+/// A limit of Kubernetes in words of people; nothing for those that keep doors closed.
+fn word(limit: &str) -> Option<String> {
+    Some(match limit {
+        "services.nodeports" | "services.loadbalancers" => return None,
+        "count/workspaces.maar.io" => "workspaces".to_owned(),
+        "count/aijobs.maar.io" => "jobs".to_owned(),
+        "persistentvolumeclaims" => "volumes".to_owned(),
+        other => other.strip_prefix("requests.").unwrap_or(other).to_owned(),
+    })
+}
+
+fn account(account: &Account, person: &Person) -> AccountQuota {
+    let (spec, status) = (&account.spec, account.status.clone().unwrap_or_default());
+    let member = spec.members.iter().find(|member| member.user == person.name);
+    let mine = status.members.into_iter().find(|member| member.user == person.name);
+    AccountQuota {
+        name: account.name_any(),
+        guaranteed: spec.guaranteed.clone(),
+        deserved: spec.deserved.clone(),
+        capability: spec.capability.clone(),
+        used: status.used,
+        cap: member.map(|member| member.capability.clone()).filter(|cap| !cap.is_empty()),
+        mine: mine.map(|member| member.used).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_told_in_words_of_people() {
+        assert_eq!(word("count/workspaces.maar.io").as_deref(), Some("workspaces"));
+        assert_eq!(word("requests.nvidia.com/gpu").as_deref(), Some("nvidia.com/gpu"));
+        assert_eq!(word("pods").as_deref(), Some("pods"));
+        assert_eq!(word("services.nodeports"), None);
+    }
+}
