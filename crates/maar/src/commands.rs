@@ -3,19 +3,24 @@
 mod account;
 mod cleanup;
 mod client;
+mod completion;
 mod explain;
 mod failure;
+mod grant;
 mod job;
 mod jobs;
+mod login;
 mod output;
 mod policy;
 mod portal;
 mod records;
 mod reference;
+mod remote;
 mod scheduler;
 mod simulate;
 mod top;
 mod up;
+mod workspace;
 
 use clap::{Parser, Subcommand};
 
@@ -36,6 +41,11 @@ pub(crate) struct Cli {
 enum Command {
     /// Run everything in this process: an embedded cluster with simulated GPU nodes, ready for kubectl.
     Up(up::Arguments),
+    /// Log in to a portal, so that other commands work in your name.
+    Login(login::Arguments),
+    /// Make, list, use and stop workspaces.
+    #[command(visible_alias = "ws")]
+    Workspace(workspace::Arguments),
     /// Submit, list, follow and stop jobs.
     Job(job::Arguments),
     /// List, show, make and import accounts.
@@ -58,6 +68,8 @@ enum Command {
     Scheduler(Box<scheduler::Arguments>),
     /// Run the scheduler on a trace or a recorded cluster: what would happen, and how full the cards would get.
     Simulate(simulate::Arguments),
+    /// Print what a shell needs to complete commands.
+    Completion(completion::Arguments),
     /// Write the files that come from the code: reference pages and definitions.
     #[command(hide = true)]
     Reference(reference::Arguments),
@@ -74,6 +86,8 @@ impl Cli {
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
     match cli.command {
         Command::Up(arguments) => up::run(arguments).await,
+        Command::Login(arguments) => login::run(arguments).await,
+        Command::Workspace(arguments) => workspace::run(arguments).await,
         Command::Job(arguments) => job::run(arguments).await,
         Command::Account(arguments) => account::run(arguments).await,
         Command::Policy(arguments) => policy::run(arguments).await,
@@ -85,6 +99,10 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Portal(arguments) => portal::run(*arguments).await,
         Command::Scheduler(arguments) => scheduler::run(*arguments).await,
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Completion(arguments) => {
+            completion::run(&arguments);
+            Ok(())
+        }
         Command::Reference(arguments) => reference::run(&arguments),
     }
 }

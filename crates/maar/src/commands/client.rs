@@ -40,6 +40,11 @@ pub(crate) struct Connection {
 }
 
 impl ClusterArgs {
+    /// Whether the command line names a cluster or a namespace of it.
+    pub(crate) const fn is_named(&self) -> bool {
+        self.kubeconfig.is_some() || self.namespace.is_some()
+    }
+
     pub(crate) async fn connect(&self) -> anyhow::Result<Connection> {
         let config = config(self.kubeconfig.as_deref()).await?;
         let namespace = self.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());

@@ -6,8 +6,8 @@
 //! | 1 | failed, also: the job that was waited for failed |
 //! | 2 | the command line makes no sense |
 //! | 3 | there is no such object |
-//! | 4 | the cluster or the database refuses: not allowed, not valid, or already there |
-//! | 5 | the cluster or the database cannot be reached |
+//! | 4 | the cluster, the portal or the database refuses: not allowed, not valid, or already there |
+//! | 5 | the cluster, the portal or the database cannot be reached |
 
 use std::process::ExitCode;
 
@@ -36,11 +36,26 @@ impl Failure {
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self { code: 3, message: message.into() }
     }
+
+    /// Not allowed, not valid, or already there.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self { code: 4, message: message.into() }
+    }
+
+    /// Who should answer does not.
+    pub(crate) fn unreachable(message: impl Into<String>) -> Self {
+        Self { code: 5, message: message.into() }
+    }
 }
 
 /// The exit code of an error.
 pub(crate) fn exit_code(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(number(error))
+}
+
+/// Whether an error says that there is no such object.
+pub(crate) fn is_missing(error: &anyhow::Error) -> bool {
+    number(error) == 3
 }
 
 fn number(error: &anyhow::Error) -> u8 {

@@ -12,7 +12,7 @@ use maar_records::Records;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::{client::config, jobs::CardArgs, output::print};
+use super::{client::config, grant::GrantArgs, jobs::CardArgs, output::print};
 
 /// What `maar portal` can be told.
 #[derive(Debug, clap::Args)]
@@ -40,6 +40,8 @@ pub(crate) struct Arguments {
     card_metric: Vec<String>,
     #[command(flatten)]
     first: FirstArgs,
+    #[command(flatten)]
+    grants: GrantArgs,
     #[command(flatten)]
     runtime: RuntimeArgs,
 }
@@ -105,6 +107,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     for name in &arguments.card_metric {
         settings.card_metrics.set(name)?;
     }
+    arguments.grants.apply(&mut settings)?;
     let environment = Environment::real();
     let records = Records::open(&arguments.records).await.context("opening the records")?;
     let entropy = Entropy::system();

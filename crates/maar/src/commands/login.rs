@@ -1,0 +1,160 @@
+//! `maar login`: proves once who somebody is, and keeps a key instead of the password.
+
+use std::{
+    io::{BufRead as _, IsTerminal as _, Write as _},
+    process::{Command, Stdio},
+};
+
+use anyhow::Context as _;
+use axum::http::header;
+use serde_json::{Value, json};
+
+use super::{
+    failure::Failure,
+    output::print,
+    remote::{Login, LoginArgs, Remote},
+};
+
+/// What the key may do: everything that commands do, and no administration.
+const SCOPES: [&str; 5] = ["workspaces:read", "workspaces:write", "jobs:read", "jobs:write", "cluster:read"];
+
+/// What `maar login` can be told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Where the portal is, such as https://gpu.example
+    #[arg(required_unless_present = "forget")]
+    address: Option<String>,
+    /// Who you are; asked for if it is not said
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Read the password from standard input instead of asking for it
+    #[arg(long)]
+    password_stdin: bool,
+    /// Read an API key from standard input instead, one that was made on the pages (for those who sign in elsewhere)
+    #[arg(long, conflicts_with_all = ["password_stdin", "user"])]
+    key_stdin: bool,
+    /// How many days the key that is kept is valid
+    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=366))]
+    days: u16,
+    /// Forget the key that is kept; revoke it on the pages
+    #[arg(long, conflicts_with_all = ["address", "user", "password_stdin", "key_stdin"])]
+    forget: bool,
+    #[command(flatten)]
+    login: LoginArgs,
+}
+
+pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    if arguments.forget {
+        return forget(&arguments.login);
+    }
+    let address = arguments.address.as_deref().unwrap_or_default();
+    let remote = Remote::at(address)?;
+    let login = if arguments.key_stdin {
+        with_key(&remote, &line("")?).await?
+    } else {
+        with_password(&remote, &arguments).await?
+    };
+    let path = arguments.login.keep(&login)?;
+    print(&format!(
+        "You are {} at {}, and your work is in the namespace {}.\nA key is kept in {}; maar login --forget removes it.\n",
+        login.user,
+        login.address,
+        login.namespace,
+        path.display()
+    ));
+    Ok(())
+}
+
+/// Forgets the key here. Keys cannot revoke keys, so it ends by itself, or on the pages.
+fn forget(arguments: &LoginArgs) -> anyhow::Result<()> {
+    let Some(login) = arguments.read()? else {
+        print("Nobody is logged in.\n");
+        return Ok(());
+    };
+    arguments.forget()?;
+    let key = login.key_id.map(|id| format!(" {id}")).unwrap_or_default();
+    print(&format!(
+        "Forgotten. The key{key} is valid until it expires or is revoked at {}.\n",
+        login.address
+    ));
+    Ok(())
+}
+
+async fn with_key(remote: &Remote, key: &str) -> anyhow::Result<Login> {
+    let login = Login {
+        address: remote.address().to_owned(),
+        user: String::new(),
+        namespace: String::new(),
+        key_id: None,
+        key: key.to_owned(),
+    };
+    let me = Remote::of(&login)?.get("/me").await?;
+    Ok(Login { user: word(&me, "name")?, namespace: word(&me, "namespace")?, ..login })
+}
+
+async fn with_password(remote: &Remote, arguments: &Arguments) -> anyhow::Result<Login> {
+    let user = match &arguments.user {
+        Some(user) => user.clone(),
+        None => line("User: ")?,
+    };
+    let password = if arguments.password_stdin { line("")? } else { hidden_line("Password: ")? };
+    let asked = json!({ "name": user, "password": password });
+    let (headers, said) = remote.call(axum::http::Method::POST, "/login", Some(&asked)).await?;
+    let cookie = headers.get(header::SET_COOKIE).and_then(|value| value.to_str().ok());
+    let cookie = cookie.and_then(|cookie| cookie.split(';').next()).context("the portal gave no session")?;
+    let session = remote.clone().with(header::COOKIE, cookie.parse()?);
+    if said["mustChangePassword"] == true {
+        let why = format!("your password was set by somebody else: change it at {} first", remote.address());
+        return Err(Failure::refused(why).into());
+    }
+    let made = key(&session, arguments.days).await;
+    // The key is enough from here on.
+    let _ = session.post("/logout", None).await;
+    let (id, key, me) = made?;
+    Ok(Login {
+        address: remote.address().to_owned(),
+        user: word(&me, "name")?,
+        namespace: word(&me, "namespace")?,
+        key_id: Some(id),
+        key,
+    })
+}
+
+async fn key(session: &Remote, days: u16) -> anyhow::Result<(String, String, Value)> {
+    let me = session.get("/me").await?;
+    let asked = json!({ "name": "maar login", "scopes": SCOPES, "days": days });
+    let made = session.post("/me/keys", Some(&asked)).await?;
+    Ok((word(&made, "id")?, word(&made, "secret")?, me))
+}
+
+fn word(value: &Value, field: &str) -> anyhow::Result<String> {
+    let text = value[field].as_str();
+    text.map(str::to_owned).with_context(|| format!("the portal did not say its {field}"))
+}
+
+/// A line of standard input.
+fn line(question: &str) -> anyhow::Result<String> {
+    let _ = std::io::stderr().write_all(question.as_bytes());
+    let mut text = String::new();
+    std::io::stdin().lock().read_line(&mut text).context("reading standard input")?;
+    let text = text.trim_end_matches(['\r', '\n']).to_owned();
+    if text.is_empty() { Err(Failure::usage("nothing was said").into()) } else { Ok(text) }
+}
+
+/// The same, without showing what is typed.
+fn hidden_line(question: &str) -> anyhow::Result<String> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::usage("there is no terminal to ask for a password: use --password-stdin").into());
+    }
+    echo("-echo");
+    let text = line(question);
+    echo("echo");
+    let _ = std::io::stderr().write_all(b"\n");
+    text
+}
+
+/// Whether the terminal shows what is typed.
+fn echo(how: &str) {
+    // Without stty it is shown, which is no reason to keep somebody out.
+    let _ = Command::new("stty").arg(how).stdin(Stdio::inherit()).status();
+}

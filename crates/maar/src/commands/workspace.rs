@@ -1,0 +1,77 @@
+//! `maar workspace`: workspaces from the command line, through the portal one is logged in to, or straight to a cluster.
+
+mod create;
+mod enter;
+mod show;
+mod source;
+mod state;
+
+use std::io::Write as _;
+
+use super::{client::ClusterArgs, output::OutputArgs, remote::LoginArgs};
+use source::Source;
+
+/// What `maar workspace` can be told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    login: LoginArgs,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// A workspace.
+#[derive(Debug, clap::Args)]
+struct Named {
+    /// The workspace
+    name: String,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Make a workspace
+    Create(Box<create::Arguments>),
+    /// List workspaces
+    #[command(visible_alias = "ls")]
+    List,
+    /// Show one workspace
+    Get(Named),
+    /// Print what the program of a workspace wrote
+    Logs(enter::LogArguments),
+    /// Run a command in a workspace, a shell if none is said (needs a kubeconfig)
+    Exec(enter::ExecArguments),
+    /// Take the Pod of a workspace away; its volumes stay
+    Stop(state::Arguments),
+    /// Let a stopped workspace go on
+    Resume(state::Arguments),
+    /// Delete a workspace with its volumes
+    #[command(visible_alias = "rm")]
+    Delete(state::Arguments),
+}
+
+pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let output = arguments.output.output;
+    if let Command::Exec(command) = &arguments.command {
+        return enter::exec(&arguments.cluster.connect().await?, command).await;
+    }
+    let source = Source::choose(&arguments.login, &arguments.cluster).await?;
+    match arguments.command {
+        Command::Create(command) => create::run(&source, output, &command).await,
+        Command::List => show::list(&source, output).await,
+        Command::Get(named) => show::get(&source, output, &named.name).await,
+        Command::Logs(command) => enter::logs(&source, &command).await,
+        Command::Exec(_) => Ok(()),
+        Command::Stop(command) => state::stop(&source, output, &command).await,
+        Command::Resume(command) => state::resume(&source, output, &command).await,
+        Command::Delete(command) => state::delete(&source, &command).await,
+    }
+}
+
+/// Tells somebody who waits how it goes, beside what programs read.
+fn tell(text: &str) {
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+}

@@ -1,0 +1,191 @@
+//! `maar workspace logs` and `maar workspace exec`.
+
+use std::io::{IsTerminal as _, Read as _, Write as _};
+
+use anyhow::Context as _;
+use futures::{AsyncReadExt as _, SinkExt as _};
+use k8s_openapi::api::core::v1::Pod;
+use kube::{
+    Api,
+    api::{AttachParams, LogParams, TerminalSize},
+};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::source::{LogQuery, Source, api};
+use crate::commands::{client::Connection, failure::Failure};
+
+/// What `maar workspace logs` can be told.
+#[derive(Debug, clap::Args)]
+pub(super) struct LogArguments {
+    /// The workspace
+    name: String,
+    /// Go on while it runs
+    #[arg(long, short)]
+    follow: bool,
+    /// Only the last lines
+    #[arg(long, value_name = "LINES")]
+    tail: Option<i64>,
+    /// Only what was written in the last seconds
+    #[arg(long, value_name = "SECONDS")]
+    since: Option<i64>,
+    /// Of the container before it was started again
+    #[arg(long)]
+    previous: bool,
+    /// With the time of each line
+    #[arg(long)]
+    timestamps: bool,
+}
+
+/// What `maar workspace exec` can be told.
+#[derive(Debug, clap::Args)]
+pub(super) struct ExecArguments {
+    /// The workspace
+    name: String,
+    /// The command; a shell if none is said
+    #[arg(last = true)]
+    command: Vec<String>,
+}
+
+pub(super) async fn logs(source: &Source, arguments: &LogArguments) -> anyhow::Result<()> {
+    let query = LogQuery {
+        follow: arguments.follow,
+        previous: arguments.previous,
+        timestamps: arguments.timestamps,
+        tail: arguments.tail,
+        since_seconds: arguments.since,
+    };
+    source.logs(&arguments.name, &query, write).await
+}
+
+fn write(bytes: &[u8]) {
+    let mut out = std::io::stdout().lock();
+    // Nobody listening any more (`| head`) is no reason to fall over.
+    let _ = out.write_all(bytes).and_then(|()| out.flush());
+}
+
+async fn pod_of(connection: &Connection, name: &str) -> anyhow::Result<String> {
+    let found = api(connection).get(name).await.with_context(|| format!("reading workspace {name}"))?;
+    let pod = found.status.and_then(|status| status.pod);
+    pod.ok_or_else(|| Failure::failed(format!("workspace {name} has no Pod")).into())
+}
+
+pub(super) async fn cluster_logs(
+    connection: &Connection,
+    name: &str,
+    query: &LogQuery,
+    mut take: impl FnMut(&[u8]),
+) -> anyhow::Result<()> {
+    let pods: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
+    let params = LogParams {
+        follow: query.follow,
+        previous: query.previous,
+        timestamps: query.timestamps,
+        tail_lines: query.tail,
+        since_seconds: query.since_seconds,
+        ..LogParams::default()
+    };
+    let stream = pods.log_stream(&pod_of(connection, name).await?, &params).await;
+    let mut stream = std::pin::pin!(stream.context("reading the log")?);
+    let mut part = vec![0; 16 * 1024];
+    loop {
+        match stream.read(&mut part).await.context("reading the log")? {
+            0 => return Ok(()),
+            length => take(&part[..length]),
+        }
+    }
+}
+
+/// Runs a command in the Pod of a workspace, with its input and output; fails as the command fails.
+pub(super) async fn exec(connection: &Connection, arguments: &ExecArguments) -> anyhow::Result<()> {
+    let pods: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
+    let pod = pod_of(connection, &arguments.name).await?;
+    let shell = ["/bin/sh".to_owned(), "-l".to_owned()];
+    let command = if arguments.command.is_empty() { &shell[..] } else { &arguments.command[..] };
+    let terminal = arguments.command.is_empty() && std::io::stdin().is_terminal();
+    let parameters = AttachParams::default().stdin(true).stdout(true).stderr(!terminal).tty(terminal);
+    let mut process = pods.exec(&pod, command, &parameters).await.context("running the command")?;
+    let mut raw = Raw::begin(terminal);
+    if let (Some(mut sizes), Some(size)) = (process.terminal_size(), raw.size.take()) {
+        // A program that is gone already says so by its status.
+        let _ = sizes.send(size).await;
+    }
+    let (stdin, stdout, stderr) = (process.stdin(), process.stdout(), process.stderr());
+    let status = process.take_status().context("the command was run twice")?;
+    let typed = async {
+        if let Some(mut stdin) = stdin {
+            let mut parts = keyboard();
+            while let Some(part) = parts.recv().await {
+                if stdin.write_all(&part).await.is_err() {
+                    break;
+                }
+            }
+            let _ = stdin.shutdown().await;
+        }
+        std::future::pending::<()>().await;
+    };
+    let to_stderr = |bytes: &[u8]| drop(std::io::stderr().write_all(bytes));
+    let shown = async {
+        tokio::join!(copy(stdout, write), copy(stderr, to_stderr));
+        status.await
+    };
+    let status = tokio::select! { status = shown => status, () = typed => None };
+    drop(raw);
+    let status = status.context("the connection to the Pod was lost")?;
+    if status.status.as_deref() == Some("Success") {
+        return Ok(());
+    }
+    Err(Failure::failed(status.message.unwrap_or_else(|| "the command failed".to_owned())).into())
+}
+
+/// What is typed. A thread of its own reads it, which nobody waits for: a read of a terminal cannot be broken off.
+fn keyboard() -> tokio::sync::mpsc::Receiver<Vec<u8>> {
+    let (sender, parts) = tokio::sync::mpsc::channel(16);
+    std::thread::spawn(move || {
+        let mut part = vec![0; 4096];
+        while let Ok(length @ 1..) = std::io::stdin().lock().read(&mut part) {
+            if sender.blocking_send(part[..length].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    parts
+}
+
+async fn copy(from: Option<impl tokio::io::AsyncRead + Unpin>, take: impl Fn(&[u8])) {
+    let Some(mut from) = from else { return };
+    let mut part = vec![0; 16 * 1024];
+    while let Ok(length @ 1..) = from.read(&mut part).await {
+        take(&part[..length]);
+    }
+}
+
+/// A terminal that hands on each key as it is typed, until this is dropped.
+struct Raw {
+    raw: bool,
+    size: Option<TerminalSize>,
+}
+
+impl Raw {
+    fn begin(terminal: bool) -> Self {
+        let raw = terminal && stty(&["raw", "-echo"]).is_some();
+        let size = stty(&["size"]).filter(|_| terminal).and_then(|text| {
+            let (rows, columns) = text.trim().split_once(' ')?;
+            Some(TerminalSize { width: columns.parse().ok()?, height: rows.parse().ok()? })
+        });
+        Self { raw, size }
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        if self.raw {
+            stty(&["sane"]);
+        }
+    }
+}
+
+fn stty(words: &[&str]) -> Option<String> {
+    let output =
+        std::process::Command::new("stty").args(words).stdin(std::process::Stdio::inherit()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
