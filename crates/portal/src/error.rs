@@ -19,6 +19,8 @@ pub(crate) enum Code {
     SignedOut,
     /// Name or password is wrong.
     WrongPassword,
+    /// A provider of logins did not let in, or was not believed.
+    LoginRefused,
     /// The password must be changed before anything else.
     PasswordChangeRequired,
     /// The request came from another site.
@@ -52,7 +54,7 @@ pub(crate) enum Code {
 impl Code {
     const fn status(self) -> StatusCode {
         match self {
-            Self::SignedOut | Self::WrongPassword => StatusCode::UNAUTHORIZED,
+            Self::SignedOut | Self::WrongPassword | Self::LoginRefused => StatusCode::UNAUTHORIZED,
             Self::PasswordChangeRequired
             | Self::CrossSite
             | Self::ScopeMissing

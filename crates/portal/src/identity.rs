@@ -1,8 +1,10 @@
 //! Who asks: passwords, sessions, API keys, and what keeps others from borrowing them.
 //!
-//! Nothing in a request is believed but a session's cookie or an API key; both are random, stored as hashes, and looked
-//! up each time, so that disabling a user or revoking either ends them at once.
+//! Nothing in a request is believed but a session's cookie, an API key, or what a proxy says who shows that it is one.
+//! The first two are random, stored as hashes, and looked up each time, so that disabling a user or revoking either ends
+//! them at once. Others who know people ([`provider`]) only say who somebody is: sessions are ours.
 
+mod attempt;
 mod caller;
 mod cookie;
 mod entropy;
@@ -11,6 +13,8 @@ mod handlers;
 mod keys;
 mod login;
 mod password;
+mod preferences;
+mod provider;
 mod rate;
 mod routes;
 mod site;
@@ -22,6 +26,7 @@ pub use entropy::Entropy;
 pub use first::{FirstAdmin, first_admin};
 pub use password::PasswordCost;
 pub(crate) use password::Passwords;
+pub use provider::{ProviderError, Providers};
 pub(crate) use rate::{Rate, Rates};
 pub(crate) use routes::routes;
 pub(crate) use site::{cross_site, own_page};

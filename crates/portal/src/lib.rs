@@ -40,7 +40,7 @@ mod web;
 mod workspace;
 
 pub use cards::{CardSource, MakerMetrics, MetricNames, UnknownMetric};
-pub use identity::{Entropy, FirstAdmin, PasswordCost, first_admin};
+pub use identity::{Entropy, FirstAdmin, PasswordCost, ProviderError, Providers, first_admin};
 pub use metrics::{OpenLabel, PortalMetrics, RequestLabels, RouteLabel};
 pub use namespace::UserLimits;
 pub use openapi::openapi;

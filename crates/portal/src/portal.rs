@@ -9,7 +9,7 @@ use maar_records::Records;
 
 use crate::{
     cards::{CardSource, Cards, MetricNames},
-    identity::{Entropy, PasswordCost, Passwords, Rate, Rates},
+    identity::{Entropy, PasswordCost, Passwords, Providers, Rate, Rates},
     live::Live,
     metrics::PortalMetrics,
     namespace::{Namespaces, UserLimits},
@@ -51,6 +51,10 @@ pub struct Settings {
     pub card_metrics: MetricNames,
     /// Between two looks at the cards.
     pub cards_every: Duration,
+    /// Who else says who somebody is.
+    pub providers: Providers,
+    /// Everybody may sign in as anybody. Only where nobody else can reach the portal; see [`crate::role()`].
+    pub development: bool,
 }
 
 impl Settings {
@@ -72,6 +76,8 @@ impl Settings {
             cards: CardSource::default(),
             card_metrics: MetricNames::default(),
             cards_every: Duration::from_secs(30),
+            providers: Providers::default(),
+            development: false,
         }
     }
 
@@ -109,8 +115,6 @@ pub struct Portal {
     pub(crate) namespaces: Namespaces,
     pub(crate) passwords: Passwords,
     pub(crate) rates: Rates,
-    pub(crate) logins: Rates,
-    pub(crate) login_addresses: Rates,
     pub(crate) terminals: Seats,
 }
 
@@ -135,9 +139,6 @@ impl Portal {
         Ok(Arc::new(Self {
             namespaces: Namespaces::new(client.clone(), settings.limits.clone(), settings.profiles.clone()),
             rates: Rates::new(Rate { burst: settings.requests_per_second.saturating_mul(4), each }),
-            logins: Rates::new(Rate { burst: 10, each: Duration::from_secs(30) }),
-            // Lenient: behind an ingress everybody has its address.
-            login_addresses: Rates::new(Rate { burst: 1000, each: Duration::from_millis(100) }),
             live: Live::default(),
             overview: Overview::default(),
             terminals: Seats::default(),

@@ -54,6 +54,9 @@ pub fn role(portal: Arc<Portal>, listener: TcpListener) -> Role {
 async fn serve(portal: Arc<Portal>, listener: Option<TcpListener>, context: Context) -> io::Result<()> {
     portal.metrics.register(&context.environment.metrics);
     let Some(listener) = listener else { return Err(io::Error::other("the portal was started twice")) };
+    if portal.settings.development && !listener.local_addr()?.ip().is_loopback() {
+        return Err(io::Error::other("development mode lets everybody in: it needs a loopback address"));
+    }
     if context.shutdown.run_until_cancelled(portal.live.ready()).await.is_none() {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use kube::Client;
 use maar_controller::{
     Environment, RoleConfig, clock::SharedClock, config::RuntimeArgs, process::Process, signal,
 };
-use maar_portal::{Entropy, FirstAdmin, Portal, Settings, first_admin};
+use maar_portal::{Entropy, FirstAdmin, Portal, Providers, Settings, first_admin};
 use maar_records::Records;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -42,6 +42,8 @@ pub(crate) struct Arguments {
     first: FirstArgs,
     #[command(flatten)]
     grants: GrantArgs,
+    #[command(flatten)]
+    identity: IdentityArgs,
     #[command(flatten)]
     runtime: RuntimeArgs,
 }
@@ -81,6 +83,33 @@ impl FirstArgs {
     }
 }
 
+/// Who else says who somebody is.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct IdentityArgs {
+    /// File in YAML with the providers of logins: OIDC, OAuth2, LDAP, trusted proxies
+    #[arg(long, value_name = "FILE")]
+    providers: Option<PathBuf>,
+    /// Lets everybody sign in as anybody without a password; only where the portal listens on a loopback address
+    #[arg(long)]
+    development: bool,
+}
+
+impl IdentityArgs {
+    /// Settings with what was told, for a portal that listens on `address`.
+    fn apply(&self, settings: &mut Settings, address: SocketAddr) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            !self.development || address.ip().is_loopback(),
+            "--development lets everybody in: it needs --listen on a loopback address such as 127.0.0.1:8090, \
+             and {address} is none"
+        );
+        settings.development = self.development;
+        if let Some(file) = &self.providers {
+            settings.providers = Providers::load(file)?;
+        }
+        Ok(())
+    }
+}
+
 /// Where browsers find a portal that listens on `address`.
 pub(crate) fn origins(external: Option<&str>, address: SocketAddr) -> anyhow::Result<Vec<String>> {
     let Some(external) = external else {
@@ -101,13 +130,15 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let listener = TcpListener::bind(arguments.listen).await.with_context(|| {
         format!("serving the portal on {} (choose another with --listen)", arguments.listen)
     })?;
-    let mut settings = Settings::at(origins(arguments.external_url.as_deref(), listener.local_addr()?)?);
+    let address = listener.local_addr()?;
+    let mut settings = Settings::at(origins(arguments.external_url.as_deref(), address)?);
     settings.hide_names = arguments.hide_names;
     settings.cards = arguments.cards.shown()?;
     for name in &arguments.card_metric {
         settings.card_metrics.set(name)?;
     }
     arguments.grants.apply(&mut settings)?;
+    arguments.identity.apply(&mut settings, address)?;
     let environment = Environment::real();
     let records = Records::open(&arguments.records).await.context("opening the records")?;
     let entropy = Entropy::system();
@@ -136,6 +167,19 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn everybody_is_let_in_on_this_machine_alone() {
+        let arguments = IdentityArgs { providers: None, development: true };
+        let apply = |address: &str| {
+            let mut settings = Settings::at(Vec::new());
+            arguments.apply(&mut settings, address.parse().unwrap()).map(|()| settings.development)
+        };
+        assert!(apply("127.0.0.1:8090").unwrap() && apply("[::1]:8090").unwrap());
+        for open in ["0.0.0.0:8090", "[::]:8090", "192.168.1.7:8090"] {
+            assert!(apply(open).unwrap_err().to_string().contains("loopback"), "{open}");
+        }
+    }
 
     #[test]
     fn a_portal_knows_where_it_is_found() {

@@ -3,10 +3,10 @@
 use std::{collections::BTreeSet, net::IpAddr};
 
 use http::{HeaderMap, header};
-use maar_records::{KeyId, SessionId, TokenHash, User};
+use maar_records::{KeyId, SessionId, TokenHash, User, UserId};
 
 use super::{
-    cookie,
+    cookie, provider,
     token::{KEY_PREFIX, hash},
 };
 use crate::{
@@ -21,27 +21,39 @@ use crate::{
 pub(crate) struct Caller {
     pub(crate) subject: Subject,
     pub(crate) session: Option<SessionId>,
-    key: Option<KeyId>,
-    /// What was shown, to look it up again.
-    proof: Option<TokenHash>,
+    proof: Proof,
+}
+
+/// By what somebody is known, to look it up again.
+#[derive(Debug, Clone)]
+enum Proof {
+    None,
+    Session(TokenHash),
+    Key(KeyId, TokenHash),
+    /// A proxy of this name vouches for the user.
+    Proxy(String, UserId),
 }
 
 impl Caller {
-    pub(super) const NOBODY: Self = Self { subject: Subject::Nobody, session: None, key: None, proof: None };
+    pub(super) const NOBODY: Self = Self { subject: Subject::Nobody, session: None, proof: Proof::None };
 
     pub(crate) const fn by_key(&self) -> bool {
-        self.key.is_some()
+        matches!(self.proof, Proof::Key(..))
     }
 
     /// By what, for the audit log.
     pub(crate) fn via(&self) -> Option<String> {
-        let session = self.session.as_ref().map(ToString::to_string);
-        session.or_else(|| self.key.as_ref().map(ToString::to_string))
+        match &self.proof {
+            Proof::None => None,
+            Proof::Session(_) => self.session.as_ref().map(ToString::to_string),
+            Proof::Key(id, _) => Some(id.to_string()),
+            Proof::Proxy(provider, _) => Some(provider.clone()),
+        }
     }
 }
 
 /// Who asks. A cookie that is not valid any more is nobody's; an API key that is not valid is an error, since a program
-/// has no other way to learn it.
+/// has no other way to learn it. What a proxy says comes last: who has signed in here himself wants to be that.
 pub(crate) async fn authenticate(
     portal: &Portal,
     headers: &HeaderMap,
@@ -56,18 +68,26 @@ pub(crate) async fn authenticate(
         }
         return by_key(portal, hash(secret), address).await?.ok_or_else(wrong);
     }
-    match cookie::read(headers, portal.settings.secure()) {
-        Some(token) => Ok(by_session(portal, hash(&token)).await?.unwrap_or(Caller::NOBODY)),
-        None => Ok(Caller::NOBODY),
+    if let Some(token) = cookie::SESSION.read(headers, portal.settings.secure())
+        && let Some(caller) = by_session(portal, hash(&token)).await?
+    {
+        return Ok(caller);
     }
+    let vouched = provider::vouched(portal, headers, address).await?;
+    Ok(vouched.map_or(Caller::NOBODY, |(provider, user)| by_proxy(portal, provider, &user)))
 }
 
 /// The caller as he is now, if he still is one: for streams that outlive the moment they were allowed in.
 pub(crate) async fn still_valid(portal: &Portal, caller: &Caller) -> Result<Option<Caller>, ApiError> {
-    match (&caller.proof, caller.by_key()) {
-        (None, _) => Ok(None),
-        (Some(proof), true) => by_key(portal, proof.clone(), None).await,
-        (Some(proof), false) => by_session(portal, proof.clone()).await,
+    match caller.proof.clone() {
+        Proof::None => Ok(None),
+        Proof::Key(_, proof) => by_key(portal, proof, None).await,
+        Proof::Session(proof) => by_session(portal, proof).await,
+        Proof::Proxy(provider, id) => {
+            let user = portal.records.user(&id).await?;
+            let active = user.is_active(portal.clock.now());
+            Ok(active.then(|| by_proxy(portal, provider, &user)))
+        }
     }
 }
 
@@ -86,7 +106,7 @@ async fn by_session(portal: &Portal, proof: TokenHash) -> Result<Option<Caller>,
         portal.records.touch_session(&session.id, None, now).await?;
     }
     let subject = Subject::Person(Box::new(person(portal, &user, None)));
-    Ok(Some(Caller { subject, session: Some(session.id), key: None, proof: Some(proof) }))
+    Ok(Some(Caller { subject, session: Some(session.id), proof: Proof::Session(proof) }))
 }
 
 async fn by_key(
@@ -96,13 +116,19 @@ async fn by_key(
 ) -> Result<Option<Caller>, ApiError> {
     let now = portal.clock.now();
     let Some((key, user)) = portal.records.authenticate_key(&proof, now).await? else { return Ok(None) };
-    let address = address.map(|address| address.to_string());
+    // Streams that look again come from where they came from.
+    let address = address.map(|address| address.to_string()).or_else(|| key.last_used_address.clone());
     if key.wants_touch(address.as_deref(), now) {
         portal.records.touch_key(&key.id, address.as_deref(), now).await?;
     }
     let scopes = key.scopes.iter().filter_map(|scope| Scope::parse(scope)).collect();
     let subject = Subject::Person(Box::new(person(portal, &user, Some(scopes))));
-    Ok(Some(Caller { subject, session: None, key: Some(key.id), proof: Some(proof) }))
+    Ok(Some(Caller { subject, session: None, proof: Proof::Key(key.id, proof) }))
+}
+
+fn by_proxy(portal: &Portal, provider: String, user: &User) -> Caller {
+    let subject = Subject::Person(Box::new(person(portal, user, None)));
+    Caller { subject, session: None, proof: Proof::Proxy(provider, user.id.clone()) }
 }
 
 fn person(portal: &Portal, user: &User, scopes: Option<BTreeSet<Scope>>) -> Person {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::password::check_choice;
+use super::{attempt, password::check_choice};
 use crate::{
     access::AccountRole,
     error::ApiError,
@@ -70,7 +70,7 @@ pub(super) async fn change_password(call: Call) -> Result<Answer, ApiError> {
     let portal = &call.portal;
     let person = call.person()?;
     // As a login: a stolen session must not be good for guessing the password.
-    portal.logins.take(&person.name, tokio::time::Instant::now()).map_err(ApiError::too_many)?;
+    attempt::count_name(portal, "change", &person.id).await?;
     let user = portal.records.user(&UserId::new(&person.id)).await?;
     if !portal.passwords.verify(user.password_hash.as_ref(), &asked.current).await? {
         return Err(ApiError::invalid("current", "is wrong"));

@@ -4,6 +4,8 @@ use super::{
     handlers::{self, Me, PasswordChange, SessionView},
     keys::{self, KeyView, MadeKey, NewKeyRequest},
     login::{self, Login},
+    preferences::{self, Preferences},
+    provider::{self, BackQuery, CallbackQuery, DevelopmentLogin, LoginProviders},
     users::{self, MadePassword, NewUserRequest, UserChangeRequest, UserQuery, UserView},
 };
 use crate::{
@@ -56,8 +58,52 @@ pub(crate) fn routes() -> Vec<Route> {
             .says("End an API key"),
     ]
     .into_iter()
+    .chain(of_preferences())
+    .chain(of_providers())
     .chain(of_users())
     .collect()
+}
+
+fn of_preferences() -> Vec<Route> {
+    let own = Target::Asker(Kind::Own);
+    vec![
+        Route::new(Get, "/me/preferences", "getPreferences", (Verb::See, own), preferences::get)
+            .says("What one has set for oneself: language, theme and more")
+            .answers::<Preferences>(),
+        Route::new(Put, "/me/preferences", "setPreferences", (Verb::Change, own), preferences::set)
+            .says("Set all of it, in at most 8 kB")
+            .takes::<Preferences>()
+            .answers::<Preferences>(),
+    ]
+}
+
+/// Ways in. What they take is checked as strictly as a password, and everything is written down by themselves.
+fn of_providers() -> Vec<Route> {
+    let see = (Verb::See, Target::Public);
+    let change = (Verb::Change, Target::Public);
+    vec![
+        Route::at_once(Get, "/login/providers", "listProviders", see, provider::list)
+            .says("How one can sign in")
+            .answers::<LoginProviders>(),
+        Route::new(Get, "/login/{provider}/begin", "beginLogin", see, provider::begin)
+            .says("Go to a provider to sign in; for browsers")
+            .query::<BackQuery>()
+            .redirects(),
+        Route::new(Get, "/login/{provider}/callback", "finishLogin", see, provider::callback)
+            .says("Come back from a provider; goes on to the page one came from, or to /login?error=…")
+            .query::<CallbackQuery>()
+            .redirects(),
+        Route::new(Post, "/login/development", "loginDevelopment", change, provider::development)
+            .says("Sign in as anybody, where the portal was told to let everybody")
+            .takes::<DevelopmentLogin>()
+            .answers::<Me>()
+            .audits_itself(),
+        Route::new(Post, "/login/{provider}", "loginProvider", change, provider::login)
+            .says("Sign in with name and password of a directory; answers with a cookie")
+            .takes::<Login>()
+            .answers::<Me>()
+            .audits_itself(),
+    ]
 }
 
 fn of_users() -> Vec<Route> {

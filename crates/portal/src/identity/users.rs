@@ -90,7 +90,7 @@ pub(crate) struct MadePassword {
 }
 
 /// Names of users are values of labels: accounts and cards are counted by them.
-fn check_name(name: &str) -> Result<(), Wrong> {
+pub(super) fn check_name(name: &str) -> Result<(), Wrong> {
     let end = |one: Option<char>| one.is_some_and(|one| one.is_ascii_lowercase() || one.is_ascii_digit());
     let inside = |one: char| one.is_ascii_lowercase() || one.is_ascii_digit() || "._-".contains(one);
     if name.len() <= 63 && name.chars().all(inside) && end(name.chars().next()) && end(name.chars().last()) {

@@ -68,6 +68,7 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
 fn success(route: &Route) -> &'static str {
     match (route.answers, route.name) {
         (Answers::Nothing, _) => "204",
+        (Answers::Redirect, _) => "303",
         (_, name) if name.starts_with("create") || name.starts_with("submit") => "201",
         _ => "200",
     }
@@ -76,6 +77,7 @@ fn success(route: &Route) -> &'static str {
 fn answer(route: &Route, generator: &mut SchemaGenerator) -> Value {
     match route.answers {
         Answers::Nothing => json!({ "description": "Done" }),
+        Answers::Redirect => json!({ "description": "Goes on elsewhere" }),
         Answers::Json(schema) => {
             json!({ "description": "Done", "content": { "application/json": { "schema": schema(generator) } } })
         }

@@ -52,6 +52,13 @@ impl Answer {
         Ok(Self { status: StatusCode::CREATED, ..Self::json(value)? })
     }
 
+    /// Leads a browser elsewhere.
+    pub(crate) fn see_other(place: &str) -> Result<Self, ApiError> {
+        let place = HeaderValue::from_str(place)
+            .map_err(|_| ApiError::new(Code::Internal, "a fault of the portal"))?;
+        Ok(Self::with(StatusCode::SEE_OTHER, Body::empty()).header(header::LOCATION, place))
+    }
+
     pub(crate) fn stream(kind: &'static str, body: Body) -> Self {
         Self::with(StatusCode::OK, body).header(header::CONTENT_TYPE, HeaderValue::from_static(kind))
     }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
 use axum::extract::{Query, WebSocketUpgrade};
-use http::Uri;
+use http::{HeaderMap, Uri};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use maar_api::v1alpha1::{AIJob, Account, Workspace};
@@ -30,6 +30,7 @@ pub(crate) struct Call {
     pub(crate) address: Option<IpAddr>,
     pub(crate) agent: Option<String>,
     pub(super) uri: Uri,
+    pub(super) headers: HeaderMap,
     pub(super) path: BTreeMap<String, String>,
     pub(super) body: Value,
     pub(super) found: Found,
@@ -61,6 +62,15 @@ impl Call {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.portal.clock.now()
+    }
+
+    /// What the path says at `{name}`.
+    pub(crate) fn part(&self, name: &str) -> &str {
+        self.path.get(name).map_or("", String::as_str)
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.headers
     }
 
     /// The query string as `Q`.

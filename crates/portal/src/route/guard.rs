@@ -58,14 +58,15 @@ async fn elsewhere(portal: Arc<Portal>, request: Request) -> Response {
     if path == "/api" || path.starts_with("/api/") {
         return refused(portal, Code::NotFound).await;
     }
-    crate::web::serve(request.method(), request.uri(), request.headers())
+    let page = crate::web::serve(request.method(), request.uri(), request.headers());
+    mark(page, &portal)
 }
 
 #[expect(clippy::unused_async, reason = "axum wants handlers to be")]
 async fn refused(portal: Arc<Portal>, code: Code) -> Response {
     let message = if code == Code::NotFound { "there is nothing here" } else { "not with this method" };
     let id = portal.request_id();
-    finish(ApiError::new(code, message).into_response(&id), &id)
+    mark(finish(ApiError::new(code, message).into_response(&id), &id), &portal)
 }
 
 async fn serve(portal: Arc<Portal>, route: Arc<Route>, request: Request) -> Response {
@@ -86,7 +87,15 @@ async fn serve(portal: Arc<Portal>, route: Arc<Route>, request: Request) -> Resp
         duration_ms = begin.elapsed().as_millis(),
         "answered"
     );
-    finish(response, &id)
+    mark(finish(response, &id), &portal)
+}
+
+/// Says with every answer that nobody has to show who he is.
+fn mark(mut response: Response, portal: &Portal) -> Response {
+    if portal.settings.development {
+        response.headers_mut().insert("x-maar-development", HeaderValue::from_static("true"));
+    }
+    response
 }
 
 /// Counts an answer that is sent as it comes for as long as it is.
@@ -159,6 +168,7 @@ async fn handle(
         address,
         agent,
         uri: parts.uri,
+        headers: parts.headers,
         path,
         body,
         found: super::Found::Nothing,

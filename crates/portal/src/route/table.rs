@@ -43,6 +43,8 @@ pub(crate) enum Answers {
     Json(SchemaOf),
     /// Text of this kind.
     Text(&'static str),
+    /// Leads a browser elsewhere.
+    Redirect,
 }
 
 /// One route.
@@ -132,6 +134,10 @@ impl Route {
 
     pub(crate) fn answers_text(self, kind: &'static str) -> Self {
         Self { answers: Answers::Text(kind), ..self }
+    }
+
+    pub(crate) fn redirects(self) -> Self {
+        Self { answers: Answers::Redirect, ..self }
     }
 
     pub(crate) fn audits_itself(self) -> Self {

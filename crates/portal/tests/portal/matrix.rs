@@ -37,7 +37,17 @@ async fn nobody_reaches_anything_but_what_is_public() {
         }
     }
     public.sort();
-    assert_eq!(public, ["GET /api/docs", "GET /api/v1/openapi.json", "POST /api/v1/login"]);
+    let want = [
+        "GET /api/docs",
+        "GET /api/v1/login/provider/begin",
+        "GET /api/v1/login/provider/callback",
+        "GET /api/v1/login/providers",
+        "GET /api/v1/openapi.json",
+        "POST /api/v1/login",
+        "POST /api/v1/login/development",
+        "POST /api/v1/login/provider",
+    ];
+    assert_eq!(public, want);
 }
 
 /// What belongs to ada, by the parameters of paths.
