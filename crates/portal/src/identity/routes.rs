@@ -90,7 +90,7 @@ fn of_providers() -> Vec<Route> {
             .query::<BackQuery>()
             .redirects(),
         Route::new(Get, "/login/{provider}/callback", "finishLogin", see, provider::callback)
-            .says("Come back from a provider; goes on to the page one came from, or to /login?error=…")
+            .says("Come back from a provider; goes on to the page one came from, or to /login?failed=…")
             .query::<CallbackQuery>()
             .redirects(),
         Route::new(Post, "/login/development", "loginDevelopment", change, provider::development)

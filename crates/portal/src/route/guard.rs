@@ -179,7 +179,7 @@ async fn handle(
     let account = object.account.clone();
     let from_here = || {
         if enters && !call.caller.by_key() {
-            own_page(&parts.headers, &portal.settings.origins)
+            own_page(call.headers(), &portal.settings.origins)
         } else {
             Ok(())
         }

@@ -1,9 +1,12 @@
 //! The holes of other portals, each tried here. The table is in docs/operations/security.md.
 
-use axum::body::Body;
+use std::net::SocketAddr;
+
+use axum::{body::Body, extract::ConnectInfo};
 use http::Request;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
+use maar_portal::Providers;
 use serde_json::{Value, json};
 
 use super::world::{PASSWORD, World, eventually};
@@ -19,6 +22,32 @@ async fn headers_that_name_a_user_are_not_believed() {
     }
     let request = Request::get("/api/v1/me?user=admin").body(Body::empty()).unwrap();
     assert_eq!(world.browser().send(request).await.0, 401);
+}
+
+#[tokio::test]
+async fn a_name_that_an_account_lists_is_not_for_the_first_who_chooses_it() {
+    let proxies = "providers:\n\
+        - { kind: proxy, id: any, peers: [10.0.0.1], secretFile: s, subjectHeader: X-Subject, nameHeader: X-User }\n\
+        - { kind: proxy, id: hr, peers: [10.0.0.2], secretFile: s, subjectHeader: X-Subject, nameHeader: X-User, \
+            trustNames: true }\n";
+    let providers = Providers::parse(proxies, &|_| Ok("a secret of the proxy".to_owned())).unwrap();
+    let world = World::with(|settings| settings.providers = providers).await;
+    let admin = world.admin().await;
+    world.account("lab", &[("ada", "Admin")], &admin).await;
+    let me = async |peer: &str, subject: &str| {
+        let request = Request::get("/api/v1/me")
+            .header("x-maar-proxy-secret", "a secret of the proxy")
+            .header("x-subject", subject)
+            .header("x-user", "ada")
+            .extension(ConnectInfo(peer.parse::<SocketAddr>().unwrap()));
+        world.browser().send(request.body(Body::empty()).unwrap()).await.2
+    };
+    let chosen = me("10.0.0.1:9", "1").await;
+    assert!(chosen["name"].as_str().unwrap().starts_with("ada-"), "{chosen}");
+    assert!(chosen["accounts"].get("lab").is_none(), "{chosen}");
+    // Where names are given by those who run the provider, the one who has it is meant.
+    let given = me("10.0.0.2:9", "1").await;
+    assert_eq!((&given["name"], &given["accounts"]["lab"]), (&json!("ada"), &json!("admin")));
 }
 
 #[tokio::test]

@@ -199,7 +199,7 @@ fn turned_away(call: &Call, told: &ApiError) -> Result<Answer, ApiError> {
         Code::Unavailable => "unavailable",
         _ => "loginRefused",
     };
-    let place = format!("/login?error={why}&request={}", call.request_id);
+    let place = format!("/login?failed={why}&request={}", call.request_id);
     Ok(Answer::see_other(&place)?.header(header::SET_COOKIE, forgotten(call)?))
 }
 

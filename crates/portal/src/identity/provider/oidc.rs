@@ -7,6 +7,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use http::Uri;
 use jiff::Timestamp;
+use jsonwebtoken::jwk::JwkSet;
 use maar_records::Identity;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -28,7 +29,7 @@ use super::{
 use crate::{identity::login::Refusal, rules::Wrong};
 
 /// How long what a provider says of itself is kept.
-const KEPT: Duration = Duration::from_secs(3600);
+const KEPT: Duration = Duration::from_hours(1);
 
 /// What an operator writes.
 #[derive(Debug, Deserialize)]
@@ -187,10 +188,11 @@ impl Oidc {
         expected: &Expected<'_>,
         now: Timestamp,
     ) -> Result<Map<String, Value>, Refusal> {
-        let keys = self.keys.known(&self.fetcher, &document.keys).await?;
+        let ask = || self.fetcher.get::<JwkSet>(&document.keys, None);
+        let keys = self.keys.known(ask()).await?;
         match token::verify(id_token, &keys, expected, now) {
             Err(TokenError::UnknownKey) => {
-                let keys = self.keys.newer(&self.fetcher, &document.keys).await?;
+                let keys = self.keys.newer(ask()).await?;
                 Ok(token::verify(id_token, &keys, expected, now)?)
             }
             other => Ok(other?),
