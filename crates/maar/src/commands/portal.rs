@@ -89,7 +89,7 @@ pub(crate) struct IdentityArgs {
     /// File in YAML with the providers of logins: OIDC, OAuth2, LDAP, trusted proxies
     #[arg(long, value_name = "FILE")]
     providers: Option<PathBuf>,
-    /// Lets everybody sign in as anybody without a password; only where the portal listens on a loopback address
+    /// Let everybody sign in as anybody, without a password; only if it listens on a loopback address
     #[arg(long)]
     development: bool,
 }
