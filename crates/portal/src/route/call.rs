@@ -64,11 +64,6 @@ impl Call {
         self.portal.clock.now()
     }
 
-    /// What the path says at `{name}`.
-    pub(crate) fn part(&self, name: &str) -> &str {
-        self.path.get(name).map_or("", String::as_str)
-    }
-
     pub(crate) fn headers(&self) -> &HeaderMap {
         &self.headers
     }
