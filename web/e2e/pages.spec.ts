@@ -74,7 +74,6 @@ for (const scheme of ["light", "dark"] as const) {
           await expect(page.locator("[data-phase]").first()).toBeVisible();
           const address = page.url();
           for (const tab of ["overview", "terminal", "logs", "events", "describe", "yaml", "usage"]) {
-            if (tab === "describe" && kind === "jobs") continue;
             await page.goto(`${address}?tab=${tab}`);
             await expect(page.getByRole("tabpanel")).toBeVisible();
             await page.waitForTimeout(400);

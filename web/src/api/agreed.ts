@@ -115,12 +115,6 @@ export interface AgreedPaths {
     put: Operation<Preferences, { body: Preferences }>;
   };
   "/api/v1/workspaces/{namespace}/{name}/neighbours": { get: Operation<Items<Neighbour>, { path: Work }> };
-  "/api/v1/workspaces/{namespace}/{name}/usage": {
-    get: Operation<Usage, { path: Work; query: { minutes?: number } }>;
-  };
-  "/api/v1/jobs/{namespace}/{name}/usage": {
-    get: Operation<Usage, { path: Work; query: { minutes?: number } }>;
-  };
   "/api/v1/apps": { get: Operation<Items<AppView>> };
   "/api/v1/templates": {
     get: Operation<Items<TemplateView>, { query: { kind?: string; limit?: number; cursor?: string } }>;

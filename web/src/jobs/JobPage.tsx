@@ -18,7 +18,7 @@ import { below, eventsQuery, jobQuery, usageQuery, type Work } from "./queries";
 
 const Terminal = lazy(() => import("../terminal/Terminal").then((module) => ({ default: module.Terminal })));
 
-const tabs = ["overview", "logs", "terminal", "events", "yaml", "usage"] as const;
+const tabs = ["overview", "logs", "terminal", "events", "describe", "yaml", "usage"] as const;
 
 export function JobPage() {
   const { t } = useTranslation();
@@ -72,11 +72,14 @@ export function JobPage() {
             <Tabs.Panel value="events">
               <Events path={path} />
             </Tabs.Panel>
+            <Tabs.Panel value="describe">
+              <TextView path={below(path, "describe")} file={`${path.name}.txt`} missing="route" />
+            </Tabs.Panel>
             <Tabs.Panel value="yaml">
               <TextView path={below(path, "yaml")} file={`${path.name}.yaml`} />
             </Tabs.Panel>
             <Tabs.Panel value="usage">
-              <UsageTab path={path} />
+              <UsageTab job={job} />
             </Tabs.Panel>
           </Tabs>
         )}
@@ -122,10 +125,10 @@ function Events({ path }: { path: Work }) {
   return <EventList query={useQuery(eventsQuery(path))} />;
 }
 
-function UsageTab({ path }: { path: Work }) {
+function UsageTab({ job }: { job: JobDetail }) {
   return (
-    <Loaded query={useQuery(usageQuery(path))} missing="route">
-      {(usage) => <UsageChart usage={usage as never} />}
+    <Loaded query={useQuery(usageQuery(job))} missing="route">
+      {(usage) => <UsageChart usage={usage} />}
     </Loaded>
   );
 }

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { client, take } from "../api/client";
-import type { JobPhase, JobType } from "../api/types";
+import type { JobDetail, JobPhase, JobType } from "../api/types";
+import { usageOf } from "../ui/usage";
 
 export interface JobFilter {
   search?: string;
@@ -46,13 +47,12 @@ export const eventsQuery = (path: Work) =>
     queryFn: () => take(client.GET("/api/v1/jobs/{namespace}/{name}/events", { params: { path } })),
   });
 
-export const usageQuery = (path: Work) =>
+export const usageQuery = (one: JobDetail) =>
   queryOptions({
-    queryKey: ["usage", "jobs", path.namespace, path.name],
+    queryKey: ["usage", "jobs", one.namespace, one.name],
     // Measurements are not told by the stream of changes.
     refetchInterval: 15_000,
-    queryFn: () =>
-      take(client.GET("/api/v1/jobs/{namespace}/{name}/usage", { params: { path, query: { minutes: 60 } } })),
+    queryFn: () => usageOf(one.pods),
   });
 
 export const below = ({ namespace, name }: Work, what: string) =>

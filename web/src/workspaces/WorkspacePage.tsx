@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import { useTranslation } from "react-i18next";
+import type { WorkspaceDetail } from "../api/types";
 import { EventList } from "../ui/EventList";
 import { LogView } from "../ui/LogView";
 import { PageHeader } from "../ui/PageHeader";
@@ -73,7 +74,7 @@ export function WorkspacePage() {
               <TextView path={below(path, "yaml")} file={`${path.name}.yaml`} />
             </Tabs.Panel>
             <Tabs.Panel value="usage">
-              <UsageTab path={path} />
+              <UsageTab workspace={workspace} />
             </Tabs.Panel>
           </Tabs>
         )}
@@ -88,10 +89,10 @@ function Events({ path }: { path: Path }) {
   return <EventList query={useQuery(eventsQuery(path))} />;
 }
 
-function UsageTab({ path }: { path: Path }) {
+function UsageTab({ workspace }: { workspace: WorkspaceDetail }) {
   return (
-    <Loaded query={useQuery(usageQuery(path))} missing="route">
-      {(usage) => <UsageChart usage={usage as never} />}
+    <Loaded query={useQuery(usageQuery(workspace))} missing="route">
+      {(usage) => <UsageChart usage={usage} />}
     </Loaded>
   );
 }

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { client, take } from "../api/client";
-import type { WorkspacePhase } from "../api/types";
+import type { WorkspaceDetail, WorkspacePhase } from "../api/types";
+import { usageOf } from "../ui/usage";
 
 export interface WorkspaceFilter {
   search?: string;
@@ -53,17 +54,12 @@ export const neighboursQuery = (path: Work) =>
     queryFn: () => take(client.GET("/api/v1/workspaces/{namespace}/{name}/neighbours", { params: { path } })),
   });
 
-export const usageQuery = (path: Work) =>
+export const usageQuery = (one: WorkspaceDetail) =>
   queryOptions({
-    queryKey: ["usage", "workspaces", path.namespace, path.name],
+    queryKey: ["usage", "workspaces", one.namespace, one.name],
     // Measurements are not told by the stream of changes.
     refetchInterval: 15_000,
-    queryFn: () =>
-      take(
-        client.GET("/api/v1/workspaces/{namespace}/{name}/usage", {
-          params: { path, query: { minutes: 60 } },
-        }),
-      ),
+    queryFn: () => usageOf([{ node: one.node, cards: one.givenCards }]),
   });
 
 export const imagesQuery = queryOptions({
