@@ -81,6 +81,7 @@ export function UsageChart({ usage }: { usage: Usage }) {
             stroke={strokes[index % strokes.length]}
             strokeDasharray={dashes[Math.floor(index / strokes.length) % dashes.length]}
             strokeWidth={2}
+            strokeLinecap="round"
           />
         ))}
       </svg>

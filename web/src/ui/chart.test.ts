@@ -11,7 +11,7 @@ it("leaves a gap where nothing was measured", () => {
   ];
   const bounds = reach([{ points }], 1);
   expect(bounds).toEqual({ from: 0, until: 100, top: 100 });
-  expect(line(points, 1, { from: 0, until: 100, top: 100 }, area)).toBe("M0.0 100.0M100.0 0.0");
+  expect(line(points, 1, { from: 0, until: 100, top: 100 }, area)).toBe("M0.0 100.0h0M100.0 0.0h0");
 });
 
 it("has no bounds without values", () => {

@@ -40,7 +40,8 @@ export function line(points: UsagePoint[], column: Column, bounds: Bounds, area:
     }
     const x = area.left + (area.width * (point[0] - bounds.from)) / (bounds.until - bounds.from);
     const y = area.top + area.height * (1 - Math.min(value, bounds.top) / bounds.top);
-    path += `${pen}${x.toFixed(1)} ${y.toFixed(1)}`;
+    // A line of no length makes a dot of a measurement that is alone.
+    path += `${pen}${x.toFixed(1)} ${y.toFixed(1)}${pen === "M" ? "h0" : ""}`;
     pen = "L";
   }
   return path;
