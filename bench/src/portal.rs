@@ -150,22 +150,22 @@ async fn pages(door: &Door, report: &mut Report) -> anyhow::Result<()> {
         let size = body.len();
         let mut raw = Lane::open(&door.bytes, None).await?;
         raw.send(Method::PUT, "/", body).await?;
-        let (mut rates, mut lates, mut limits) = (Rounds::default(), Rounds::default(), Rounds::default());
+        let (mut rates, mut slowest, mut limits) = (Rounds::default(), Rounds::default(), Rounds::default());
         for _ in 0..3 {
-            let (rate, late) = ask(&door.portal, Some(&door.proof), &path).await?;
+            let (rate, slow) = ask(&door.portal, Some(&door.proof), &path).await?;
             rates.push(rate);
-            lates.push(late);
+            slowest.push(slow);
             limits.push(ask(&door.bytes, None, "/").await?.0);
         }
         Report::say(&format!(
-            "    {what} ({size} bytes): {rates} /s, p99 {lates} ms; the bytes alone {limits} /s"
+            "    {what} ({size} bytes): {rates} /s, p99 {slowest} ms; the bytes alone {limits} /s"
         ));
         report.figure(
             &format!("portal: {what}"),
-            json!({ "bytes": size, "perSecond": rates, "p99Ms": lates, "rawPerSecond": limits }),
+            json!({ "bytes": size, "perSecond": rates, "p99Ms": slowest, "rawPerSecond": limits }),
         );
         report.at_least(&format!("portal: {what}, requests"), rates.median(), 5000.0, " /s");
-        report.under(&format!("portal: {what}, p99"), lates.median(), 20.0, " ms");
+        report.under(&format!("portal: {what}, p99"), slowest.median(), 20.0, " ms");
     }
     Ok(())
 }

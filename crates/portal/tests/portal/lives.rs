@@ -120,11 +120,10 @@ spec:
 async fn the_namespace_of_a_user_has_walls_before_the_first_workspace_and_quotas_are_exact() {
     let world = World::with(|settings| settings.limits.workspaces = 3).await;
     let ada = world.user("ada").await;
-    let make = async |number: usize| {
+    let all = futures::future::join_all((0..6).map(async |number| {
         ada.post("/workspaces", json!({ "name": format!("w{number}"), "image": "busybox" })).await
-    };
-    let (a, b, c, d, e, f) = tokio::join!(make(1), make(2), make(3), make(4), make(5), make(6));
-    let all = [a, b, c, d, e, f];
+    }))
+    .await;
     let made = all.iter().filter(|(status, _)| *status == 201).count();
     assert_eq!(made, 3, "{all:?}");
     assert!(all.iter().all(|(status, said)| *status == 201 || said["code"] == "quotaExceeded"), "{all:?}");

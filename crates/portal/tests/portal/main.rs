@@ -1,5 +1,5 @@
 //! The portal over HTTP, in process, beside an embedded cluster with jobs, scheduler and cards.
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 #[path = "../../../nodes/tests/support/absent.rs"]
 mod absent;

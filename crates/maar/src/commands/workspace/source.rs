@@ -19,7 +19,7 @@ use crate::commands::{
 /// Where workspaces are.
 pub(super) enum Source {
     /// Behind a portal: as the one who is logged in, in his namespace.
-    Portal { remote: Remote, namespace: String },
+    Portal { remote: Box<Remote>, namespace: String },
     /// In a cluster: as the one whom the kubeconfig names.
     Cluster(Connection),
 }
@@ -32,7 +32,7 @@ impl Source {
             && let Some(login) = login.read()?
         {
             tell(&format!("(as {} at {})", login.user, login.address));
-            return Ok(Self::Portal { remote: Remote::of(&login)?, namespace: login.namespace });
+            return Ok(Self::Portal { remote: Box::new(Remote::of(&login)?), namespace: login.namespace });
         }
         let connection = cluster.connect().await?;
         tell(&format!("(by kubeconfig, in namespace {})", connection.namespace));

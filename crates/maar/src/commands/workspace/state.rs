@@ -35,14 +35,18 @@ pub(super) async fn resume(source: &Source, output: Output, arguments: &Argument
 pub(super) async fn delete(source: &Source, arguments: &Arguments) -> anyhow::Result<()> {
     let name = &arguments.name;
     source.delete(name).await?;
-    while arguments.wait {
+    if !arguments.wait {
+        tell(&format!("workspace {name} is being deleted"));
+        return Ok(());
+    }
+    loop {
         match source.get(name).await {
             Ok(_) => sleep(PACE).await,
             Err(error) if crate::commands::failure::is_missing(&error) => break,
             Err(error) => return Err(error),
         }
     }
-    tell(&format!("workspace {name} is {}", if arguments.wait { "deleted" } else { "being deleted" }));
+    tell(&format!("workspace {name} is deleted"));
     Ok(())
 }
 
