@@ -76,6 +76,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Deployments and StatefulSets of the own namespace */
+        get: operations["listApps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -119,6 +136,23 @@ export interface paths {
         };
         /** Changes of workspaces, jobs and nodes as they happen, as server-sent events */
         get: operations["streamChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/images": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Images that are recommended here, then those the asker has used lately */
+        get: operations["listImages"];
         put?: never;
         post?: never;
         delete?: never;
@@ -180,6 +214,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{namespace}/{name}/describe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The job, its first Pods and what happened to them, as text */
+        get: operations["describeJob"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{namespace}/{name}/events": {
         parameters: {
             query?: never;
@@ -206,6 +257,23 @@ export interface paths {
         };
         /** What a program of it says */
         get: operations["getJobLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{namespace}/{name}/manifest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What to submit for another job like it */
+        get: operations["cloneJob"];
         put?: never;
         post?: never;
         delete?: never;
@@ -350,6 +418,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/login/development": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign in as anybody, where the portal was told to let everybody */
+        post: operations["loginDevelopment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How one can sign in */
+        get: operations["listProviders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign in with name and password of a directory; answers with a cookie */
+        post: operations["loginProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/{provider}/begin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Go to a provider to sign in; for browsers */
+        get: operations["beginLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/{provider}/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Come back from a provider; goes on to the page one came from, or to /login?failed=… */
+        get: operations["finishLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/logout": {
         parameters: {
             query?: never;
@@ -412,6 +565,24 @@ export interface paths {
         get?: never;
         /** Change the own password; all other sessions end */
         put: operations["changePassword"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What one has set for oneself: language, theme and more */
+        get: operations["getPreferences"];
+        /** Set all of it, in at most 8 kB */
+        put: operations["setPreferences"];
         post?: never;
         delete?: never;
         options?: never;
@@ -640,6 +811,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Pods of the own namespace, whatever made them */
+        get: operations["listPods"];
+        put?: never;
+        /** Make a Pod in the own namespace, under the same rules as Pods of jobs */
+        post: operations["createPod"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pods/{namespace}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One Pod */
+        get: operations["getPod"];
+        put?: never;
+        post?: never;
+        /** Delete a Pod; what a workspace or a job needs is made again */
+        delete: operations["deletePod"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pods/{namespace}/{name}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a program of it says */
+        get: operations["getPodLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pods/{namespace}/{name}/yaml": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The Pod as a manifest */
+        get: operations["exportPod"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/policies": {
         parameters: {
             query?: never;
@@ -709,6 +950,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/quota": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the asker may have and has, and what his accounts may have and have */
+        get: operations["getQuota"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions": {
         parameters: {
             query?: never;
@@ -738,6 +996,43 @@ export interface paths {
         post?: never;
         /** End a session */
         delete: operations["revokeSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Own templates, and those that are shared with an account of the asker, newest first */
+        get: operations["listTemplates"];
+        put?: never;
+        /** Save a template, for oneself or for an account that one is a member of */
+        post: operations["createTemplate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/templates/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One template with what it holds */
+        get: operations["getTemplate"];
+        /** Save a template over what it was */
+        put: operations["changeTemplate"];
+        post?: never;
+        /** Remove a template; what was made of it stays */
+        delete: operations["deleteTemplate"];
         options?: never;
         head?: never;
         patch?: never;
@@ -813,6 +1108,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/volumes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Volumes of the own namespace, and who uses them */
+        get: operations["listVolumes"];
+        put?: never;
+        /** Make a volume that outlives workspaces */
+        post: operations["createVolume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/volumes/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a volume of the own namespace that nothing uses, with all that is in it */
+        delete: operations["deleteVolume"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces": {
         parameters: {
             query?: never;
@@ -849,6 +1179,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{namespace}/{name}/describe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The workspace, its Pod and what happened to them, as text */
+        get: operations["describeWorkspace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{namespace}/{name}/events": {
         parameters: {
             query?: never;
@@ -875,6 +1222,23 @@ export interface paths {
         };
         /** What its program says */
         get: operations["getWorkspaceLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{namespace}/{name}/neighbours": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who else is on its cards, as far as the asker may know */
+        get: operations["listNeighbours"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1034,6 +1398,18 @@ export interface components {
             usage?: components["schemas"]["MemberStatus"][] | null;
             used: components["schemas"]["ResourceList"];
         };
+        /** @description What an account may have, and has. */
+        AccountQuota: {
+            /** @description What the account lets the asker have, if it says so. */
+            cap?: components["schemas"]["ResourceList"] | null;
+            capability: components["schemas"]["ResourceList"];
+            deserved: components["schemas"]["ResourceList"];
+            guaranteed: components["schemas"]["ResourceList"];
+            /** @description What the asker has of it. */
+            mine: components["schemas"]["ResourceList"];
+            name: string;
+            used: components["schemas"]["ResourceList"];
+        };
         /** @description A user's part in an account, from little to much. */
         AccountRole: "guest" | "viewer" | "member" | "admin";
         /** @description An account. */
@@ -1083,6 +1459,24 @@ export interface components {
             user: string;
             userId: string;
         };
+        /** @description A Deployment or a StatefulSet. */
+        AppView: {
+            created?: string | null;
+            image?: string | null;
+            kind: string;
+            name: string;
+            namespace: string;
+            /**
+             * Format: int32
+             * @description Pods that are ready.
+             */
+            ready: number;
+            /**
+             * Format: int32
+             * @description Pods that shall be.
+             */
+            wanted: number;
+        };
         /** @description Makes one job per index. */
         ArraySpec: {
             /**
@@ -1122,8 +1516,24 @@ export interface components {
         AuditView: {
             [key: string]: unknown;
         };
+        /** @description Where to go afterwards. */
+        BackQuery: {
+            /** @description A path of the portal; anything else means its first page. */
+            back?: string | null;
+        };
         /** @description Who makes and places the Pods. */
         Backend: "Maar" | "Volcano";
+        /** @description What a provider sends a browser back with. */
+        CallbackQuery: {
+            /** @description What tokens are given for. */
+            code?: string | null;
+            /** @description Why it did not let in. */
+            error?: string | null;
+            /** @description Who sends it back. */
+            iss?: string | null;
+            /** @description What the browser left with. */
+            state?: string | null;
+        };
         /** @description Cards of one kind and model. */
         CardCounts: {
             /**
@@ -1246,13 +1656,18 @@ export interface components {
             rule: components["schemas"]["CleanupRule"];
         };
         /** @description Why a request was not done. Programs decide by it, so names stay. */
-        Code: "signedOut" | "wrongPassword" | "passwordChangeRequired" | "crossSite" | "scopeMissing" | "forbidden" | "notFound" | "methodNotAllowed" | "invalid" | "conflict" | "previewRequired" | "quotaExceeded" | "tooLarge" | "tooMany" | "unavailable" | "internal";
+        Code: "signedOut" | "wrongPassword" | "loginRefused" | "passwordChangeRequired" | "crossSite" | "scopeMissing" | "forbidden" | "notFound" | "methodNotAllowed" | "invalid" | "conflict" | "previewRequired" | "quotaExceeded" | "tooLarge" | "tooMany" | "unavailable" | "internal";
         /** @description What a schedule does when the job before is not over. */
         Concurrency: "Allow" | "Forbid" | "Replace";
         /** @description Which container of a Pod. */
         ContainerQuery: {
             /** @description The container; the one that the Pod itself prefers if it is not said. */
             container?: string | null;
+        };
+        /** @description Who one wants to be. */
+        DevelopmentLogin: {
+            /** @description The name of a user, who is made if there is none. */
+            user: string;
         };
         /** @description How a node is emptied. */
         Drain: {
@@ -1361,6 +1776,16 @@ export interface components {
              * @description Minutes over which use is looked at.
              */
             windowMinutes: number;
+        };
+        /** @description An image. */
+        ImageView: {
+            image: string;
+            /** @description What the administrator calls it. */
+            title?: string | null;
+        };
+        /** @description Images to choose from. */
+        Images: {
+            items: components["schemas"]["ImageView"][];
         };
         /** @description A job with what its owner put into it. */
         JobDetail: {
@@ -1559,14 +1984,22 @@ export interface components {
             type: components["schemas"]["JobType"];
             user?: string | null;
         };
-        /** @description Jobs, and how many there are in each phase. */
+        /** @description Jobs, and how many there are of each sort. */
         JobList: {
+            /** @description The same for accounts. */
+            accounts: {
+                [key: string]: number;
+            };
             /** @description What is on it. */
             items: components["schemas"]["JobView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
-            /** @description How many of those that were asked for are in each phase. */
+            /** @description How many of those that were asked for are in each phase, whichever phase was asked for. */
             phases: {
+                [key: string]: number;
+            };
+            /** @description The same for types. */
+            types: {
                 [key: string]: number;
             };
         };
@@ -1732,6 +2165,21 @@ export interface components {
             /** @description The password. */
             password: string;
         };
+        /** @description One way. */
+        LoginProvider: {
+            id: string;
+            /** @description `ldap` takes name and password at POST /login/{id}; browsers go to GET /login/{id}/begin for the others. */
+            kind: components["schemas"]["ProviderKind"];
+            title: string;
+        };
+        /** @description How one can sign in. */
+        LoginProviders: {
+            /** @description As anybody: POST /login/development. Pages have to show it. */
+            development: boolean;
+            /** @description With a name and a password of the portal: POST /login. */
+            password: boolean;
+            providers: components["schemas"]["LoginProvider"][];
+        };
         /** @description Work that has run for long. */
         LongRunningRule: {
             /**
@@ -1849,6 +2297,24 @@ export interface components {
             jobs: number;
             /** Format: uint */
             workspaces: number;
+        };
+        /** @description Somebody else on a card of the workspace. */
+        Neighbour: {
+            account?: string | null;
+            /** @description The card: node, kind and number. */
+            card: string;
+            /** @description `workspace`, `job` or `pod`; hidden as the rest from those who may not see the work. */
+            kind?: string | null;
+            name?: string | null;
+            namespace?: string | null;
+            /** @description The part of the card, such as `0.5`; the whole card if it is not said. */
+            share?: string | null;
+            /** @description Whose it is, unless the portal hides names. */
+            user?: string | null;
+        };
+        /** @description Who else is on the cards of a workspace. */
+        Neighbours: {
+            items: components["schemas"]["Neighbour"][];
         };
         /** @description An account to be made. */
         NewAccount: {
@@ -2041,6 +2507,11 @@ export interface components {
                 /** @description The member of the account whose cap applies. */
                 user?: string | null;
             };
+            /**
+             * @description Begin from this template, by its identifier: what else is said here wins.
+             * @default null
+             */
+            template: string | null;
         };
         /** @description A key to be made. */
         NewKeyRequest: {
@@ -2072,6 +2543,49 @@ export interface components {
              */
             namespace: string | null;
         };
+        /** @description A manifest of a Pod, as for kubectl, and who pays. */
+        NewPod: {
+            /**
+             * @description Who pays; the account of everyone if it is not said.
+             * @default null
+             */
+            account: string | null;
+            /**
+             * @description `v1`, if it is said.
+             * @default null
+             */
+            apiVersion: string | null;
+            /**
+             * @description `Pod`, if it is said.
+             * @default null
+             */
+            kind: string | null;
+            metadata: components["schemas"]["NewMetadata"];
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A template to be saved. */
+        NewTemplate: {
+            /**
+             * @description The account it is shared with, if it is.
+             * @default null
+             */
+            account: string | null;
+            /** @description What a request to make it would hold; a name may be missing. */
+            body: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description What it is for.
+             * @default
+             */
+            description: string;
+            /** @description What it makes. */
+            kind: components["schemas"]["TemplateKind"];
+            /** @description What its owner calls it; unlike his others of this kind. */
+            name: string;
+        };
         /** @description A user to be made. */
         NewUserRequest: {
             displayName?: string | null;
@@ -2082,6 +2596,23 @@ export interface components {
             name: string;
             /** @default false */
             platformAdmin: boolean;
+        };
+        /** @description A volume to be made. */
+        NewVolume: {
+            /** @description Its name: a letter, then letters, digits and dashes, at most 50. */
+            name: string;
+            /**
+             * @description Pods on several nodes may use it at once.
+             * @default false
+             */
+            shared: boolean;
+            /** @description How large it is, such as `100Gi`. */
+            size: number | string;
+            /**
+             * @description Its storage class; the cluster's default if it is not said.
+             * @default null
+             */
+            storageClass: string | null;
         };
         /** @description A workspace to be made. */
         NewWorkspace: {
@@ -2137,7 +2668,10 @@ export interface components {
             env: {
                 [key: string]: string;
             };
-            /** @description Its image. */
+            /**
+             * @description Its image; may be left to the template.
+             * @default
+             */
             image: string;
             /**
              * Format: int64
@@ -2195,6 +2729,11 @@ export interface components {
              * @default Guaranteed
              */
             serviceLevel: components["schemas"]["ServiceLevel"];
+            /**
+             * @description Begin from this template, by its identifier: what else is said here wins.
+             * @default null
+             */
+            template: string | null;
             /**
              * @description What runs in it.
              * @default Terminal
@@ -2332,6 +2871,34 @@ export interface components {
         /** @description One page. */
         Page10: {
             /** @description What is on it. */
+            items: components["schemas"]["AccountView"][];
+            /** @description Asks for the next page; absent on the last. */
+            next?: string | null;
+        };
+        /** @description One page. */
+        Page11: {
+            /** @description What is on it. */
+            items: components["schemas"]["PolicyView"][];
+            /** @description Asks for the next page; absent on the last. */
+            next?: string | null;
+        };
+        /** @description One page. */
+        Page12: {
+            /** @description What is on it. */
+            items: components["schemas"]["AnySession"][];
+            /** @description Asks for the next page; absent on the last. */
+            next?: string | null;
+        };
+        /** @description One page. */
+        Page13: {
+            /** @description What is on it. */
+            items: components["schemas"]["AnyKey"][];
+            /** @description Asks for the next page; absent on the last. */
+            next?: string | null;
+        };
+        /** @description One page. */
+        Page14: {
+            /** @description What is on it. */
             items: components["schemas"]["AuditView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
@@ -2360,35 +2927,35 @@ export interface components {
         /** @description One page. */
         Page5: {
             /** @description What is on it. */
-            items: components["schemas"]["NodeView"][];
+            items: components["schemas"]["PodView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page6: {
             /** @description What is on it. */
-            items: components["schemas"]["AccountView"][];
+            items: components["schemas"]["TemplateView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page7: {
             /** @description What is on it. */
-            items: components["schemas"]["PolicyView"][];
+            items: components["schemas"]["VolumeView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page8: {
             /** @description What is on it. */
-            items: components["schemas"]["AnySession"][];
+            items: components["schemas"]["AppView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page9: {
             /** @description What is on it. */
-            items: components["schemas"]["AnyKey"][];
+            items: components["schemas"]["NodeView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
@@ -2428,6 +2995,25 @@ export interface components {
             /** @description The Pod; the first of the job if it is not said. */
             pod?: string | null;
         };
+        /** @description A Pod. */
+        PodView: {
+            account?: string | null;
+            /** @description Cards that were given, such as `nvidia.com/gpu=2,3`. */
+            cards?: string | null;
+            /** @description The job that it is of. */
+            job?: string | null;
+            /** @description Why it has no node. */
+            message?: string | null;
+            name: string;
+            namespace: string;
+            node?: string | null;
+            phase: string;
+            /** Format: int32 */
+            restarts: number;
+            user?: string | null;
+            /** @description The workspace that it is of. */
+            workspace?: string | null;
+        };
         /** @description The policy of an account. */
         PolicyView: {
             /** @description The account, which is also its name. */
@@ -2446,6 +3032,10 @@ export interface components {
             port: number;
             /** @description Only Pods of this task have it; all have it if it is not said. */
             task?: string | null;
+        };
+        /** @description Preferences: an object of anything, of at most 8 kB. */
+        Preferences: {
+            [key: string]: unknown;
         };
         /** @description What a policy would do now. */
         Preview: {
@@ -2474,6 +3064,21 @@ export interface components {
              * @description Hours from now; 0 ends it.
              */
             hours: number;
+        };
+        /** @description What kind of provider it is. */
+        ProviderKind: "oidc" | "oauth2" | "ldap";
+        /** @description What somebody may have, and has. */
+        QuotaView: {
+            /** @description Accounts that he may start work for. */
+            accounts: components["schemas"]["AccountQuota"][];
+            /** @description Limits of the user, such as `workspaces`, `cpu` or `nvidia.com/gpu`. */
+            limits: {
+                [key: string]: string;
+            };
+            /** @description What counts against them. */
+            used: {
+                [key: string]: string;
+            };
         };
         /** @description Network cards with RDMA for each Pod. */
         RdmaSpec: {
@@ -2639,6 +3244,44 @@ export interface components {
             /** @description Numbers of the Pods of this attempt that ended well, such as `0-3,7`. They count also when they are gone. */
             succeededIndices?: string | null;
         };
+        /** @description A template with what it holds. */
+        TemplateDetail: {
+            /** @description The account it is shared with. */
+            account?: string | null;
+            /** @description What a request to make it would hold. */
+            body: unknown;
+            created: string;
+            description: string;
+            id: string;
+            kind: string;
+            /** @description It is the asker's own. */
+            mine: boolean;
+            name: string;
+            updated: string;
+        };
+        /**
+         * @description What a template makes.
+         * @enum {string}
+         */
+        TemplateKind: "workspace" | "job";
+        /** @description Which templates. */
+        TemplateQuery: {
+            /** @description Only those that make this. */
+            kind?: components["schemas"]["TemplateKind"] | null;
+        };
+        /** @description A template. */
+        TemplateView: {
+            /** @description The account it is shared with. */
+            account?: string | null;
+            created: string;
+            description: string;
+            id: string;
+            kind: string;
+            /** @description It is the asker's own. */
+            mine: boolean;
+            name: string;
+            updated: string;
+        };
         /** @description How large the screen is. */
         TerminalQuery: {
             /**
@@ -2685,6 +3328,19 @@ export interface components {
             mustChangePassword: boolean;
             name: string;
             platformAdmin: boolean;
+        };
+        /** @description A volume. */
+        VolumeView: {
+            created?: string | null;
+            name: string;
+            phase: string;
+            shared: boolean;
+            size?: string | null;
+            storageClass?: string | null;
+            /** @description Workspaces, also suspended ones, jobs and Pods that mount it. */
+            usedBy: string[];
+            /** @description The workspace that it goes with; such a volume is deleted with it. */
+            workspace?: string | null;
         };
         /** @description Jobs that have waited for long. */
         WaitingRule: {
@@ -3019,7 +3675,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page6"];
+                    "application/json": components["schemas"]["Page10"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3169,6 +3825,32 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    listApps: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page8"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     listAudit: {
         parameters: {
             query?: {
@@ -3207,7 +3889,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page10"];
+                    "application/json": components["schemas"]["Page14"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3269,6 +3951,27 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listImages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Images"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3403,6 +4106,30 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    describeJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     getJobEvents: {
         parameters: {
             query?: never;
@@ -3461,6 +4188,32 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    cloneJob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
                 };
             };
             default: components["responses"]["Refused"];
@@ -3609,7 +4362,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page9"];
+                    "application/json": components["schemas"]["Page13"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3657,6 +4410,133 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Me"];
                 };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    loginDevelopment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DevelopmentLogin"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginProviders"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    loginProvider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Login"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    beginLogin: {
+        parameters: {
+            query?: {
+                /** @description A path of the portal; anything else means its first page. */
+                back?: string | null;
+            };
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Goes on elsewhere */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    finishLogin: {
+        parameters: {
+            query?: {
+                /** @description What tokens are given for. */
+                code?: string | null;
+                /** @description Why it did not let in. */
+                error?: string | null;
+                /** @description Who sends it back. */
+                iss?: string | null;
+                /** @description What the browser left with. */
+                state?: string | null;
+            };
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Goes on elsewhere */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Refused"];
         };
@@ -3775,6 +4655,52 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    getPreferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preferences"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    setPreferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Preferences"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preferences"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     listSessions: {
         parameters: {
             query?: {
@@ -3831,7 +4757,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page5"];
+                    "application/json": components["schemas"]["Page9"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4100,6 +5026,164 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    listPods: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page5"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    createPod: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPod"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PodView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getPod: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PodView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    deletePod: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getPodLogs: {
+        parameters: {
+            query?: {
+                /** @description The container; the first if it is not said. */
+                container?: string | null;
+                /** @description Go on as more is said. */
+                follow?: boolean;
+                /** @description Of the container before it was started again. */
+                previous?: boolean;
+                /** @description Only what was said in the last seconds. */
+                sinceSeconds?: number | null;
+                /** @description The last lines, 1000 if it is not said. */
+                tail?: number | null;
+                /** @description With the time of each line. */
+                timestamps?: boolean;
+            };
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    exportPod: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/yaml": string;
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     listPolicies: {
         parameters: {
             query?: {
@@ -4120,7 +5204,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page7"];
+                    "application/json": components["schemas"]["Page11"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4226,6 +5310,27 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    getQuota: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuotaView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     listAllSessions: {
         parameters: {
             query?: {
@@ -4246,13 +5351,135 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page8"];
+                    "application/json": components["schemas"]["Page12"];
                 };
             };
             default: components["responses"]["Refused"];
         };
     };
     revokeSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listTemplates: {
+        parameters: {
+            query?: {
+                /** @description Only those that make this. */
+                kind?: components["schemas"]["TemplateKind"] | null;
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page6"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    createTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTemplate"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateDetail"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    changeTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTemplate"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    deleteTemplate: {
         parameters: {
             query?: never;
             header?: never;
@@ -4425,6 +5652,78 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    listVolumes: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page7"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    createVolume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewVolume"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VolumeView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    deleteVolume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     listWorkspaces: {
         parameters: {
             query?: {
@@ -4530,6 +5829,30 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    describeWorkspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     getWorkspaceEvents: {
         parameters: {
             query?: never;
@@ -4586,6 +5909,30 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listNeighbours: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Neighbours"];
                 };
             };
             default: components["responses"]["Refused"];
