@@ -7,6 +7,15 @@ const shots = "e2e/shots";
 
 /** No serious or critical fault of accessibility on what is shown. */
 export async function accessible(page: Page) {
+  // Colours of what is still fading in are not those that people see. (A cursor blinks for ever.)
+  await page.evaluate(() =>
+    Promise.all(
+      document
+        .getAnimations()
+        .filter((one) => one.effect?.getComputedTiming().iterations !== Number.POSITIVE_INFINITY)
+        .map((one) => one.finished.catch(() => undefined)),
+    ),
+  );
   const { violations } = await new AxeBuilder({ page })
     // What a terminal draws is told to screen readers by a hidden tree of its own.
     .exclude(".xterm")

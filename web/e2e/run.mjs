@@ -68,25 +68,6 @@ function start(program, args, options) {
   return child;
 }
 
-/**
- * Lets workspaces come to the machine's own node, the only one with a real shell. Without kubectl it stays closed, and
- * the walk uses a simulated node.
- */
-function openLocalNode(folder) {
-  const kubectl = find(["kubectl"]);
-  if (!kubectl) {
-    absent("kubectl: the walk of a browser did not type into a real shell");
-    return;
-  }
-  const args = ["--kubeconfig", "kubeconfig", "taint", "nodes", "-l", "maar.io/local=true", "maar.io/local-"];
-  try {
-    execFileSync(kubectl, args, { cwd: folder, stdio: "ignore" });
-    process.env.MAAR_LOCAL_NODE = "1";
-  } catch {
-    // There is no such node, or it is open by itself: the walk finds out.
-  }
-}
-
 async function pages(portal) {
   if (process.env.MAAR_PAGES !== "preview") return portal;
   const port = await freePort();
@@ -124,7 +105,6 @@ async function main() {
     ];
     const maar = start(binary, args, { cwd: folder });
     const portal = await line(maar, /Portal.*(http:\/\/127\.0\.0\.1:\d+)/, 60);
-    openLocalNode(folder);
     const base = await pages(portal);
     console.log(`walking through ${base}`);
     execFileSync(

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::{
     api::core::v1::{
         Container, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimVolumeSource, Pod,
-        PodSpec, Secret, Service, ServicePort, ServiceSpec, Volume, VolumeMount, VolumeResourceRequirements,
+        PodSpec, Secret, Service, ServicePort, ServiceSpec, Toleration, Volume, VolumeMount,
+        VolumeResourceRequirements,
     },
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::OwnerReference, util::intstr::IntOrString},
 };
@@ -85,6 +86,9 @@ pub(crate) fn pod(workspace: &Workspace, attempt: i32) -> Pod {
         add_resource(&mut made, resource, &amount.to_string());
     }
     restrict(&mut made, spec.nodes.as_ref(), spec.account());
+    if spec.workspace_type == WorkspaceType::Terminal && spec.cards.is_none() {
+        made.tolerations.get_or_insert_default().push(local_node());
+    }
     give_environment(&mut made, &environment(workspace));
     add_ports(&mut made, ports(workspace));
     mount(&mut made, &mounts(workspace));
@@ -108,6 +112,15 @@ pub(crate) fn pod(workspace: &Workspace, attempt: i32) -> Pod {
     Pod { metadata, spec: Some(made), status: None }
 }
 
+/// The node of `maar up` that runs programs of its machine: a shell there is a real one, without a card.
+fn local_node() -> Toleration {
+    Toleration {
+        key: Some("maar.io/local".to_owned()),
+        operator: Some("Exists".to_owned()),
+        ..Toleration::default()
+    }
+}
+
 fn container(workspace: &Workspace) -> Container {
     let spec = &workspace.spec;
     let given = |words: &Vec<String>| (!words.is_empty()).then(|| words.clone());
@@ -121,7 +134,8 @@ fn container(workspace: &Workspace) -> Container {
     };
     if !has_command(&made) {
         made.command = match spec.workspace_type {
-            WorkspaceType::Terminal => None,
+            // People come in by a shell of their own; what many images start ends at once without a terminal.
+            WorkspaceType::Terminal => Some(["sleep", "infinity"].map(str::to_owned).to_vec()),
             WorkspaceType::Jupyter => Some(jupyter_command(JUPYTER)),
             WorkspaceType::CodeServer => Some(code_server_command(CODE_SERVER)),
         };
