@@ -6,7 +6,7 @@
 //   MAAR_PAGES     "preview" serves web/dist by Vite beside the binary instead of by the binary itself
 //   MAAR_E2E       "all" looks at every page in both colours and both languages
 //   MAAR_IMAGES    "1" also writes the screenshots of the README to docs/images
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -83,6 +83,19 @@ async function pages(portal) {
   return `http://127.0.0.1:${port}`;
 }
 
+/** Runs Playwright; answers its exit code. Not in one blocking call: nobody would read what Maar says meanwhile, and a
+ * program whose words nobody takes stops. */
+function walk(env) {
+  const args = ["node_modules/@playwright/test/cli.js", "test", ...process.argv.slice(2)];
+  const child = spawn(process.execPath, args, {
+    cwd: web,
+    stdio: "inherit",
+    env: { ...process.env, ...env },
+  });
+  children.push(child);
+  return new Promise((done) => child.on("exit", (code) => done(code ?? 1)));
+}
+
 async function main() {
   const chromium = process.env.MAAR_CHROMIUM ?? find(["chromium", "chromium-browser", "google-chrome"]);
   if (!chromium) {
@@ -107,16 +120,7 @@ async function main() {
     const portal = await line(maar, /Portal.*(http:\/\/127\.0\.0\.1:\d+)/, 60);
     const base = await pages(portal);
     console.log(`walking through ${base}`);
-    execFileSync(
-      process.execPath,
-      ["node_modules/@playwright/test/cli.js", "test", ...process.argv.slice(2)],
-      {
-        cwd: web,
-        stdio: "inherit",
-        env: { ...process.env, MAAR_BASE: base, MAAR_PASSWORD: password, MAAR_CHROMIUM: chromium },
-      },
-    );
-    return 0;
+    return await walk({ MAAR_BASE: base, MAAR_PASSWORD: password, MAAR_CHROMIUM: chromium });
   } finally {
     for (const child of children) child.kill("SIGTERM");
     rmSync(folder, { recursive: true, force: true });
