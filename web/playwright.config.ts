@@ -13,6 +13,8 @@ export default defineConfig({
   use: {
     baseURL: process.env.MAAR_BASE,
     viewport: { width: 1360, height: 860 },
+    // What fades in has other colours for a while, which axe would judge.
+    contextOptions: { reducedMotion: "reduce" },
     trace: "off",
     launchOptions: {
       executablePath: process.env.MAAR_CHROMIUM,

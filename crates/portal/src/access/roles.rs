@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    fn account(name: &str, spec: Value) -> Account {
+    fn account(name: &str, spec: &Value) -> Account {
         serde_json::from_value(json!({ "metadata": { "name": name }, "spec": spec })).unwrap()
     }
 
@@ -94,10 +94,10 @@ mod tests {
     #[test]
     fn parts_come_from_members_from_above_and_from_being_open() {
         let all = [
-            account("lab", json!({ "members": member("ada", "Admin") })),
-            account("lab-vision", json!({ "parent": "lab", "members": member("bob", "Member") })),
-            account("lab-sound", json!({ "parent": "lab", "members": member("bob", "Viewer") })),
-            account("open", json!({ "everyone": true })),
+            account("lab", &json!({ "members": member("ada", "Admin") })),
+            account("lab-vision", &json!({ "parent": "lab", "members": member("bob", "Member") })),
+            account("lab-sound", &json!({ "parent": "lab", "members": member("bob", "Viewer") })),
+            account("open", &json!({ "everyone": true })),
         ];
         let ada = roles_of("ada", &all);
         assert_eq!(ada["lab"], AccountRole::Admin);
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_circle_of_accounts_ends() {
-        let all = [account("a", json!({ "parent": "b" })), account("b", json!({ "parent": "a" }))];
+        let all = [account("a", &json!({ "parent": "b" })), account("b", &json!({ "parent": "a" }))];
         assert_eq!(roles_of("eve", &all).len(), 1);
     }
 }

@@ -309,13 +309,13 @@ mod tests {
 
     use super::*;
 
-    fn account(name: &str, spec: Value) -> Account {
+    fn account(name: &str, spec: &Value) -> Account {
         serde_json::from_value(json!({ "metadata": { "name": name }, "spec": spec })).unwrap()
     }
 
     #[test]
     fn caps_stay_within_the_account() {
-        let lab = account("lab", json!({ "capability": { "nvidia.com/gpu": "8" } }));
+        let lab = account("lab", &json!({ "capability": { "nvidia.com/gpu": "8" } }));
         let cap = |resource: &str, units| {
             ResourceList::from_iter([(resource.to_owned(), Quantity::from_units(units))])
         };
@@ -330,7 +330,7 @@ mod tests {
     fn accounts_make_no_circles() {
         let all: Vec<Arc<Account>> = [("a", None), ("b", Some("a")), ("c", Some("b"))]
             .into_iter()
-            .map(|(name, parent)| Arc::new(account(name, json!({ "parent": parent }))))
+            .map(|(name, parent)| Arc::new(account(name, &json!({ "parent": parent }))))
             .collect();
         let under =
             |parent: &str| AccountChange { parent: Some(parent.to_owned()), ..AccountChange::default() };
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn what_is_no_longer_named_goes() {
-        let lab = account("lab", json!({ "capability": { "cpu": "8", "nvidia.com/gpu": "8" } }));
+        let lab = account("lab", &json!({ "capability": { "cpu": "8", "nvidia.com/gpu": "8" } }));
         let change = AccountChange {
             capability: Some(ResourceList::from_iter([("cpu".to_owned(), Quantity::from_units(4))])),
             ..AccountChange::default()

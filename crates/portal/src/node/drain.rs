@@ -315,7 +315,7 @@ mod tests {
 
     use super::*;
 
-    fn pod(owner: Option<(&str, &str)>, annotations: Value, phase: &str) -> Pod {
+    fn pod(owner: Option<(&str, &str)>, annotations: &Value, phase: &str) -> Pod {
         let owners: Vec<Value> = owner
             .iter()
             .map(|(version, kind)| json!({ "apiVersion": version, "kind": kind, "name": "o", "uid": "u", "controller": true }))
@@ -331,20 +331,14 @@ mod tests {
     fn what_would_come_back_or_be_lost_stays() {
         let none = json!({});
         let set = Some(("apps/v1", "ReplicaSet"));
-        assert_eq!(stays(&pod(set, none.clone(), "Running"), false), None);
-        assert_eq!(
-            stays(&pod(Some(("maar.io/v1alpha1", "Workspace")), none.clone(), "Running"), false),
-            None
-        );
-        assert_eq!(
-            stays(&pod(Some(("apps/v1", "DaemonSet")), none.clone(), "Running"), true),
-            Some(Stays::Daemon)
-        );
-        assert_eq!(stays(&pod(set, none.clone(), "Succeeded"), true), Some(Stays::Over));
-        assert_eq!(stays(&pod(None, none.clone(), "Running"), false), Some(Stays::Unmanaged));
-        assert_eq!(stays(&pod(None, none, "Running"), true), None);
+        assert_eq!(stays(&pod(set, &none, "Running"), false), None);
+        assert_eq!(stays(&pod(Some(("maar.io/v1alpha1", "Workspace")), &none, "Running"), false), None);
+        assert_eq!(stays(&pod(Some(("apps/v1", "DaemonSet")), &none, "Running"), true), Some(Stays::Daemon));
+        assert_eq!(stays(&pod(set, &none, "Succeeded"), true), Some(Stays::Over));
+        assert_eq!(stays(&pod(None, &none, "Running"), false), Some(Stays::Unmanaged));
+        assert_eq!(stays(&pod(None, &none, "Running"), true), None);
         let mirror = json!({ "kubernetes.io/config.mirror": "x" });
-        assert_eq!(stays(&pod(None, mirror, "Running"), true), Some(Stays::Mirror));
+        assert_eq!(stays(&pod(None, &mirror, "Running"), true), Some(Stays::Mirror));
     }
 
     #[tokio::test]

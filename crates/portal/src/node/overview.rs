@@ -288,8 +288,8 @@ mod tests {
         let made = overview.get(&live, &cards, false);
         let key = |who: &str| (Audience::for_test(who), "limit=5".to_owned());
         let answer = |made: &Made, who: &str, text: &'static str| {
-            let make = || Ok::<_, ()>(Bytes::from_static(text.as_bytes()));
-            overview.answer(made, key(who), make).unwrap()
+            let bytes = || Ok::<_, ()>(Bytes::from_static(text.as_bytes()));
+            overview.answer(made, key(who), bytes).unwrap()
         };
         assert_eq!(answer(&made, "ada", "one"), "one");
         assert_eq!(answer(&made, "ada", "two"), "one", "it is kept");

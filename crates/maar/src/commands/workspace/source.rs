@@ -21,7 +21,7 @@ pub(super) enum Source {
     /// Behind a portal: as the one who is logged in, in his namespace.
     Portal { remote: Box<Remote>, namespace: String },
     /// In a cluster: as the one whom the kubeconfig names.
-    Cluster(Connection),
+    Cluster(Box<Connection>),
 }
 
 impl Source {
@@ -36,7 +36,7 @@ impl Source {
         }
         let connection = cluster.connect().await?;
         tell(&format!("(by kubeconfig, in namespace {})", connection.namespace));
-        Ok(Self::Cluster(connection))
+        Ok(Self::Cluster(Box::new(connection)))
     }
 
     fn path(namespace: &str, name: &str) -> anyhow::Result<String> {
