@@ -89,7 +89,7 @@ async fn sign_in(said: &[String]) -> String {
         let line = said.iter().find(|line| line.contains(words)).unwrap();
         line.split(split).nth(1).unwrap().split([' ', '/']).next().unwrap().to_owned()
     };
-    let (address, password) = (after("Portal (API)", "http://"), after("first login", "password "));
+    let (address, password) = (after("Portal  ", "http://"), after("first login", "password "));
     let body = format!(r#"{{"name":"admin","password":"{password}"}}"#);
     let request = format!(
         "POST /api/v1/login HTTP/1.1\r\nhost: {address}\r\norigin: http://{address}\r\nx-maar-request: 1\r\n\

@@ -31,7 +31,7 @@ pub(super) struct Address {
 
 impl Address {
     pub(super) fn announce(&self) {
-        say(&format!("Portal (API)       http://{}/api/docs", self.address));
+        say(&format!("Portal             http://{}", self.address));
         if let FirstAdmin::Made { name, password } = &self.first {
             say(&format!(
                 "  first login      {name} with the password {password} (shown this once, to be changed)"
