@@ -5,9 +5,10 @@
 //! included. (kube's own watcher swallows bookmarks and successful reconnects, so that a quiet watch and a dead one look
 //! alike from outside.) Its events are kube's, so they feed kube's reflector stores.
 //!
-//! Objects are decoded one by one behind a [`DeserializeGuard`]: a malformed one reaches the consumer as such, with its
+//! Objects are decoded one by one behind a guard, [`Guarded`]: a malformed one reaches the consumer as such, with its
 //! metadata, and does not stop the rest.
 
+mod guarded;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +21,7 @@ use futures::{
 use kube::{
     Api, Resource,
     api::{ListParams, WatchEvent, WatchParams},
-    core::{DeserializeGuard, Status},
+    core::Status,
     runtime::{
         reflector::{Store, store::Writer},
         watcher::Event,
@@ -29,6 +30,7 @@ use kube::{
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout};
 
+pub use self::guarded::Guarded;
 use crate::{
     backoff::Backoff,
     environment::Environment,
@@ -63,9 +65,6 @@ pub struct Selection {
     /// Field selector.
     pub fields: Option<String>,
 }
-
-/// An object as it came off the wire.
-pub type Guarded<K> = DeserializeGuard<K>;
 
 /// What a watch carries: an object that says so itself if it could not be read. Usually a [`Guarded`] one; who has to
 /// read very many can bring a type that reads less.

@@ -3152,10 +3152,10 @@ export interface components {
             graceSeconds: number;
             /**
              * Format: int64
-             * @description Seconds between the notice (annotation `maar.io/stop-at` of the Pod) and the signal.
-             * @default 0
+             * @description Seconds between the notice (annotation `maar.io/stop-at` of the Pod) and the signal. If it is not said, the scheduler
+             *     gives its usual notice before it takes the place away, and every other stop comes at once.
              */
-            noticeSeconds: number;
+            noticeSeconds?: number | null;
             /** @description Signal sent to the first process of each container before SIGTERM, such as `USR1`; needs `/bin/sh` there. */
             signal?: string | null;
         };

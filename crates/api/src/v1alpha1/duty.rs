@@ -46,10 +46,11 @@ const fn ten() -> i32 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StopSpec {
-    /// Seconds between the notice (annotation `maar.io/stop-at` of the Pod) and the signal.
-    #[serde(default)]
+    /// Seconds between the notice (annotation `maar.io/stop-at` of the Pod) and the signal. If it is not said, the scheduler
+    /// gives its usual notice before it takes the place away, and every other stop comes at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 86400))]
-    pub notice_seconds: i64,
+    pub notice_seconds: Option<i64>,
     /// Seconds between the signal and the end.
     #[serde(default = "thirty")]
     #[schemars(range(min = 0, max = 86400))]
@@ -64,9 +65,16 @@ const fn thirty() -> i64 {
     30
 }
 
+impl StopSpec {
+    /// The notice before a stop that the job itself or its owner wants.
+    pub fn notice(&self) -> i64 {
+        self.notice_seconds.unwrap_or(0)
+    }
+}
+
 impl Default for StopSpec {
     fn default() -> Self {
-        Self { notice_seconds: 0, grace_seconds: thirty(), signal: None }
+        Self { notice_seconds: None, grace_seconds: thirty(), signal: None }
     }
 }
 

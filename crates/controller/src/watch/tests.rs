@@ -261,9 +261,7 @@ async fn a_malformed_object_does_not_hide_the_others() {
     let _ = timeout(
         Duration::from_mins(1),
         stream.for_each(|event| {
-            if let Event::InitApply(DeserializeGuard(Err(invalid)))
-            | Event::Apply(DeserializeGuard(Err(invalid))) = event
-            {
+            if let Event::InitApply(Guarded(Err(invalid))) | Event::Apply(Guarded(Err(invalid))) = event {
                 malformed.push(invalid.metadata.name.unwrap());
             }
             future::ready(())

@@ -100,7 +100,7 @@ fn ending(view: &View<'_>, status: &AIJobStatus, well: bool) -> Option<StopStatu
 /// A stop after the notice that Pods are to have; one that stands already keeps its time.
 fn noticed(view: &View<'_>, status: &AIJobStatus, reason: &str) -> StopStatus {
     let standing = status.stop.as_ref().filter(|stop| stop.reason == reason);
-    let notice = SignedDuration::from_secs(view.spec().stop().notice_seconds);
+    let notice = SignedDuration::from_secs(view.spec().stop().notice());
     let at = standing.map_or_else(|| view.now.saturating_add(notice).unwrap_or(view.now), |stop| stop.at.0);
     StopStatus { reason: reason.to_owned(), at: Time(whole(at)) }
 }
@@ -226,7 +226,7 @@ pub(crate) fn out_of_time(view: &View<'_>, status: &AIJobStatus) -> Option<Timeo
     let deadline = spec.deadline.as_ref().map(|time| time.0);
     let ends = [(run_end, reasons::MAX_RUN_TIME), (deadline, reasons::DEADLINE)];
     let (end, reason) = ends.into_iter().filter_map(|(end, reason)| Some((end?, reason))).min()?;
-    let notice = SignedDuration::from_secs(spec.stop().notice_seconds);
+    let notice = SignedDuration::from_secs(spec.stop().notice());
     let until = end.saturating_sub(notice).unwrap_or(end).duration_since(view.now);
     if until.is_positive() {
         return Some(Timeout::Later(until));

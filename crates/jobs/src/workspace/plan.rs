@@ -126,7 +126,7 @@ fn suspended(view: &View<'_>, plan: &mut Plan) {
         plan.say(WorkspacePhase::Suspended, reason, &message);
         return;
     };
-    let notice = view.workspace.spec.stop.clone().unwrap_or_default().notice_seconds;
+    let notice = view.workspace.spec.stop.clone().unwrap_or_default().notice();
     let at = view.now.saturating_add(SignedDuration::from_secs(notice)).unwrap_or(view.now);
     let usual = StopStatus { reason: reason.to_owned(), at: Time(whole(at)) };
     let stop = plan.status.stop.clone().unwrap_or(usual);

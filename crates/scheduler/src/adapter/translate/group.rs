@@ -119,6 +119,11 @@ fn milliseconds(seconds: i64) -> Option<Millis> {
     seconds.checked_mul(1000).filter(|millis| *millis > 0)
 }
 
+/// The notice that a job wants; none at all is a wish too, unlike one that is not said.
+fn notice(stop: &wire::Stop) -> Option<Millis> {
+    stop.notice_seconds?.checked_mul(1000).filter(|millis| *millis >= 0)
+}
+
 /// What an object asks of its Pods as a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
@@ -159,7 +164,7 @@ impl Asked {
             topology_key: nodes.topology_key,
             suspended: spec.suspend || spec.cancel,
             protected_until: None,
-            grace: spec.stop.as_ref().and_then(|stop| milliseconds(stop.notice_seconds)),
+            grace: spec.stop.as_ref().and_then(notice),
         }
     }
 
@@ -247,6 +252,21 @@ mod tests {
         assert_eq!((group.account.as_str(), group.level), ("vision", ServiceLevel::BestEffort));
         assert_eq!((group.max_run, group.grace), (Some(60_000), Some(120_000)));
         assert!(group.lent_nodes);
+    }
+
+    #[test]
+    fn no_notice_is_another_wish_than_none_said() {
+        let rows = [
+            (json!({"noticeSeconds": 0}), Some(0)),
+            (json!({"noticeSeconds": 7}), Some(7_000)),
+            (json!({"graceSeconds": 5}), None),
+            (json!({"noticeSeconds": -1}), None),
+        ];
+        for (stop, want) in rows {
+            let job =
+                json!({"metadata": {"name": "j", "namespace": "n"}, "spec": {"stop": stop, "tasks": []}});
+            assert_eq!(Asked::by_job(&serde_json::from_value(job).unwrap()).grace, want, "{stop}");
+        }
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub(crate) struct Task {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Stop {
-    pub(crate) notice_seconds: i64,
+    pub(crate) notice_seconds: Option<i64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
