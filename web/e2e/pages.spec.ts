@@ -13,6 +13,9 @@ const pages: [name: string, path: string][] = [
   ["volumes", "/volumes"],
   ["apps", "/apps"],
   ["settings", "/settings"],
+  ["settings-keys", "/settings?tab=keys"],
+  ["settings-sessions", "/settings?tab=sessions"],
+  ["device", "/device"],
   ["admin-nodes", "/admin/nodes"],
   ["admin-users", "/admin/users"],
   ["admin-accounts", "/admin/accounts"],
@@ -85,6 +88,45 @@ for (const scheme of ["light", "dark"] as const) {
     });
   }
 }
+
+test("a manifest is written, kept as a template and changed", async ({ page }) => {
+  test.setTimeout(240_000);
+  await signIn(page.request);
+  await page.goto("/jobs/new");
+  await page.getByRole("tab", { name: "YAML" }).click();
+  const editor = page.getByRole("textbox", { name: "Manifest of the job" });
+  await expect(editor).toContainText("kind: AIJob");
+  await shot(page, "yaml-editor");
+  await accessible(page);
+
+  // What cannot be read is said with its line, and nothing is sent.
+  await editor.press("ControlOrMeta+End");
+  await page.keyboard.type("broken: [1\nmore: 2\n");
+  await page.getByRole("button", { name: "Submit", exact: true }).click();
+  await expect(page.getByRole("alert")).toContainText(/line \d+/);
+  await expect(page.locator(".cm-wrong")).toBeVisible();
+  await shot(page, "yaml-wrong");
+  await accessible(page);
+
+  // The form is as it was; it becomes a template, whose manifest is changed.
+  await page.getByRole("button", { name: "Back to the form" }).click();
+  await page.getByLabel("Image").fill("busybox");
+  await page.getByRole("button", { name: "Save as template" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("nightly");
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(dialog).toHaveCount(0);
+  await page.goto("/templates");
+  await page.getByRole("link", { name: "Edit" }).first().click();
+  await expect(page.getByRole("heading", { name: "Edit a template" })).toBeVisible();
+  await expect(editor).toContainText("image: busybox");
+  await page.getByRole("button", { name: "Save the template" }).click();
+  await dialog.getByLabel("Description").fill("Every night");
+  await shot(page, "template-edit");
+  await accessible(page);
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByText("Every night")).toBeVisible();
+});
 
 test("a plain user finds what is his, and is told kindly what is not", async ({ browser, playwright }) => {
   const headers = { "X-Maar-Request": "1" };

@@ -3,19 +3,17 @@ import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
-import { asApiError } from "../api/error";
 import { accountsQuery } from "../api/shared";
 import type { AccountChange, AccountDetail } from "../api/types";
+import { Beside } from "../forms/Beside";
+import { useSend } from "../forms/useSend";
 import { faultOfName } from "../forms/values";
-import { useErrorText } from "../ui/states";
-import { useAction } from "../ui/useAction";
 import { ResourcesInput } from "./ResourcesInput";
 import { pairsOf, resourcesOf } from "./tree";
 
 /** Makes an account, or changes one. */
 export function AccountForm({ account, onDone }: { account?: AccountDetail; onDone: () => void }) {
   const { t } = useTranslation();
-  const said = useErrorText();
   const others = (useQuery(accountsQuery).data?.items ?? []).filter((one) => one.name !== account?.name);
   const extras = (account ?? {}) as Partial<AccountChange>;
   const form = useForm({
@@ -31,9 +29,8 @@ export function AccountForm({ account, onDone }: { account?: AccountDetail; onDo
     },
     validate: { name: (value) => (faultOfName(value, 63) ? t("faults.name") : null) },
   });
-  const save = useAction({
-    quiet: true,
-    run: (values: typeof form.values) => {
+  const sending = useSend(form, {
+    run: (values) => {
       const all: AccountChange = {
         displayName: values.displayName,
         parent: values.parent,
@@ -52,18 +49,11 @@ export function AccountForm({ account, onDone }: { account?: AccountDetail; onDo
     changes: [["accounts"], ["me"]],
     onDone,
   });
-  const submit = form.onSubmit((values) =>
-    save.mutate(values, {
-      onError: (error) => {
-        const field = asApiError(error).field?.replace(/^spec\./, "");
-        form.setFieldError(field && field in values ? field : "name", said(error));
-      },
-    }),
-  );
   return (
-    <form onSubmit={submit} noValidate>
+    <form onSubmit={sending.onSubmit} noValidate>
       <Stack>
-        <Group grow align="flex-start">
+        {sending.problem}
+        <Beside>
           <TextInput
             label={t("fields.name")}
             required
@@ -71,8 +61,8 @@ export function AccountForm({ account, onDone }: { account?: AccountDetail; onDo
             {...form.getInputProps("name")}
           />
           <TextInput label={t("settings.displayName")} {...form.getInputProps("displayName")} />
-        </Group>
-        <Group grow align="flex-start">
+        </Beside>
+        <Beside>
           <NativeSelect
             label={t("accounts.parent")}
             data={[
@@ -88,19 +78,20 @@ export function AccountForm({ account, onDone }: { account?: AccountDetail; onDo
             allowDecimal={false}
             {...form.getInputProps("weight")}
           />
-        </Group>
+        </Beside>
         {(["guaranteed", "deserved", "capability"] as const).map((field) => (
           <ResourcesInput
             key={field}
             title={t(`accounts.${field}`)}
             text={t(`accounts.${field}Text`)}
             rows={form.values[field]}
+            error={form.errors[field]}
             onChange={(rows) => form.setFieldValue(field, rows)}
           />
         ))}
         <Checkbox label={t("accounts.everyone")} {...form.getInputProps("everyone", { type: "checkbox" })} />
         <Group justify="flex-end">
-          <Button type="submit" loading={save.isPending}>
+          <Button type="submit" loading={sending.busy}>
             {t("actions.save")}
           </Button>
         </Group>

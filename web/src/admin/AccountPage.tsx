@@ -66,8 +66,7 @@ function Actions({ account }: { account: AccountDetail }) {
   const [editing, edit] = useDisclosure();
   const [deleting, deletion] = useDisclosure();
   const remove = useAction({
-    run: () =>
-      client.DELETE("/api/v1/accounts/{name}", { params: { path: { name: account.name } } } as never),
+    run: () => client.DELETE("/api/v1/accounts/{name}", { params: { path: { name: account.name } } }),
     done: t("accounts.deleted"),
     changes: [["accounts"], ["me"]],
     onDone: () => void navigate({ to: "/admin/accounts" }),

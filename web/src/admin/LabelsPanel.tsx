@@ -11,7 +11,7 @@ export function LabelsPanel({ node }: { node: NodeDetail }) {
   const [pair, setPair] = useState("");
   const change = useAction({
     run: (body: { set: Record<string, string>; remove: string[] }) =>
-      client.PUT("/api/v1/nodes/{name}/labels", { params: { path: { name: node.name } }, body } as never),
+      client.PUT("/api/v1/nodes/{name}/labels", { params: { path: { name: node.name } }, body }),
     done: t("nodes.labelsDone"),
     changes: [["nodes"]],
     onDone: () => setPair(""),

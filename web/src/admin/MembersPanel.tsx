@@ -1,10 +1,11 @@
 import { Button, Group, NativeSelect, Stack, Table, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
 import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client } from "../api/client";
 import type { AccountDetail } from "../api/types";
-import type { Pair } from "../forms/values";
+import { useSend } from "../forms/useSend";
 import { Confirm } from "../ui/Confirm";
 import { Dialog } from "../ui/Dialog";
 import { Panel } from "../ui/Panel";
@@ -26,7 +27,7 @@ export function MembersPanel({ account, manages }: { account: AccountDetail; man
     run: (user: string) =>
       client.DELETE("/api/v1/accounts/{name}/members/{user}", {
         params: { path: { name: account.name, user } },
-      } as never),
+      }),
     done: t("accounts.memberGone"),
     changes: [["accounts"], ["me"]],
     onDone: () => setGoing(undefined),
@@ -108,42 +109,55 @@ interface FormProps {
   onDone: () => void;
 }
 
-function MemberForm({ account, member, onDone }: FormProps) {
+export function MemberForm({ account, member, onDone }: FormProps) {
   const { t } = useTranslation();
-  const [user, setUser] = useState(member.user ?? "");
-  const [role, setRole] = useState<string>(member.role ?? "Member");
-  const [cap, setCap] = useState<Pair[]>(pairsOf(member.capability));
-  const save = useAction({
-    run: () =>
+  const form = useForm({
+    initialValues: {
+      user: member.user ?? "",
+      role: member.role ?? "Member",
+      cap: pairsOf(member.capability),
+    },
+    validate: { user: (value) => (value.trim() ? null : t("forms.required")) },
+  });
+  const save = useSend(form, {
+    run: ({ user, role, cap }) =>
       client.PUT("/api/v1/accounts/{name}/members/{user}", {
         params: { path: { name: account, user: user.trim() } },
         body: { role, cap: resourcesOf(cap) },
-      } as never),
+      }),
     done: t("accounts.memberSaved"),
     changes: [["accounts"], ["me"]],
     onDone,
   });
   return (
-    <Stack>
-      <TextInput
-        label={t("fields.user")}
-        value={user}
-        disabled={member.user !== undefined}
-        onChange={(event) => setUser(event.currentTarget.value)}
-        data-autofocus
-      />
-      <NativeSelect
-        label={t("accounts.role")}
-        value={role}
-        onChange={(event) => setRole(event.currentTarget.value)}
-        data={roles.map((value) => ({ value, label: t(`memberRoles.${value}`) }))}
-      />
-      <ResourcesInput title={t("accounts.cap")} text={t("accounts.capText")} rows={cap} onChange={setCap} />
-      <Group justify="flex-end">
-        <Button loading={save.isPending} disabled={!user.trim()} onClick={() => save.mutate()}>
-          {t("actions.save")}
-        </Button>
-      </Group>
-    </Stack>
+    <form onSubmit={save.onSubmit} noValidate>
+      <Stack>
+        {save.problem}
+        <TextInput
+          label={t("fields.user")}
+          required
+          disabled={member.user !== undefined}
+          data-autofocus
+          {...form.getInputProps("user")}
+        />
+        <NativeSelect
+          label={t("accounts.role")}
+          data={roles.map((value) => ({ value, label: t(`memberRoles.${value}`) }))}
+          {...form.getInputProps("role")}
+        />
+        <ResourcesInput
+          title={t("accounts.cap")}
+          text={t("accounts.capText")}
+          rows={form.values.cap}
+          error={form.errors.cap}
+          onChange={(rows) => form.setFieldValue("cap", rows)}
+        />
+        <Group justify="flex-end">
+          <Button type="submit" loading={save.busy}>
+            {t("actions.save")}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
   );
 }

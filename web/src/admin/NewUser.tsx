@@ -2,9 +2,8 @@ import { Button, Checkbox, Group, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
-import { asApiError } from "../api/error";
-import { useErrorText } from "../ui/states";
-import { useAction } from "../ui/useAction";
+import { useSend } from "../forms/useSend";
+import { endOfDay } from "../ui/format";
 
 interface Props {
   onMade: (made: { name: string; password: string }) => void;
@@ -12,16 +11,14 @@ interface Props {
 
 export function NewUser({ onMade }: Props) {
   const { t } = useTranslation();
-  const said = useErrorText();
   const form = useForm({
     initialValues: { name: "", displayName: "", email: "", platformAdmin: false, expires: "" },
     validate: {
       name: (value) => (/^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$/.test(value) ? null : t("users.nameRule")),
     },
   });
-  const create = useAction({
-    quiet: true,
-    run: ({ name, displayName, email, platformAdmin, expires }: typeof form.values) =>
+  const sending = useSend(form, {
+    run: ({ name, displayName, email, platformAdmin, expires }) =>
       take(
         client.POST("/api/v1/users", {
           body: {
@@ -29,25 +26,17 @@ export function NewUser({ onMade }: Props) {
             platformAdmin,
             displayName: displayName || undefined,
             email: email || undefined,
-            // A day ends at its end, where the administrator is.
-            expires: expires ? new Date(`${expires}T23:59:59`).toISOString() : undefined,
+            expires: expires ? endOfDay(expires) : undefined,
           },
         }),
       ),
     changes: [["users"]],
     onDone: ({ password }, { name }) => onMade({ name, password }),
   });
-  const submit = form.onSubmit((values) =>
-    create.mutate(values, {
-      onError: (error) => {
-        const { field } = asApiError(error);
-        form.setFieldError(field && field in values ? field : "name", said(error));
-      },
-    }),
-  );
   return (
-    <form onSubmit={submit} noValidate>
+    <form onSubmit={sending.onSubmit} noValidate>
       <Stack>
+        {sending.problem}
         <TextInput
           label={t("fields.name")}
           description={t("users.nameRule")}
@@ -69,7 +58,7 @@ export function NewUser({ onMade }: Props) {
           {...form.getInputProps("platformAdmin", { type: "checkbox" })}
         />
         <Group justify="flex-end">
-          <Button type="submit" loading={create.isPending}>
+          <Button type="submit" loading={sending.busy}>
             {t("users.create")}
           </Button>
         </Group>

@@ -131,7 +131,7 @@ function Occupy({ name, owner, opened, onClose }: DialogProps & { owner?: string
       client.PUT("/api/v1/nodes/{name}/account", {
         params: { path: { name } },
         body: { account: account || null },
-      } as never),
+      }),
     done: t("nodes.occupied"),
     changes: [["nodes"]],
     onDone: onClose,

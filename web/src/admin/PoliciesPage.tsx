@@ -35,7 +35,7 @@ export function PoliciesPage() {
             </Empty>
           ) : (
             <Stack gap="lg">
-              {(items as unknown as Policy[]).map((one) => (
+              {items.map((one) => (
                 <OnePolicy key={one.account} policy={one} onEdit={() => setEditing(one)} />
               ))}
             </Stack>
@@ -58,15 +58,13 @@ function OnePolicy({ policy, onEdit }: { policy: Policy; onEdit: () => void }) {
   const { t } = useTranslation();
   const [asking, setAsking] = useState<"enable" | "delete">();
   const params = { path: { name: policy.account } };
-  const enable = useAction({
-    run: (enabled: boolean) =>
-      client.PUT("/api/v1/policies/{name}/enabled", { params, body: { enabled } } as never),
+  const disable = useAction({
+    run: () => client.PUT("/api/v1/policies/{name}/enabled", { params, body: { enabled: false } }),
     done: t("policies.changed"),
     changes: [["policies"]],
-    onDone: () => setAsking(undefined),
   });
   const remove = useAction({
-    run: () => client.DELETE("/api/v1/policies/{name}", { params } as never),
+    run: () => client.DELETE("/api/v1/policies/{name}", { params }),
     done: t("policies.deleted"),
     changes: [["policies"]],
     onDone: () => setAsking(undefined),
@@ -89,7 +87,7 @@ function OnePolicy({ policy, onEdit }: { policy: Policy; onEdit: () => void }) {
             label={policy.enabled ? t("policies.on") : t("policies.off")}
             checked={policy.enabled}
             // What it would do is shown before it is switched on; switching off needs no second thought.
-            onChange={() => (policy.enabled ? enable.mutate(false) : setAsking("enable"))}
+            onChange={() => (policy.enabled ? disable.mutate() : setAsking("enable"))}
           />
           <Button variant="default" size="xs" onClick={onEdit}>
             {t("actions.edit")}
@@ -105,17 +103,7 @@ function OnePolicy({ policy, onEdit }: { policy: Policy; onEdit: () => void }) {
         title={t("policies.enableTitle", { name: policy.account })}
         size="lg"
       >
-        <Stack>
-          <PolicyPreview account={policy.account} />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={() => setAsking(undefined)}>
-              {t("actions.back")}
-            </Button>
-            <Button loading={enable.isPending} onClick={() => enable.mutate(true)}>
-              {t("policies.enable")}
-            </Button>
-          </Group>
-        </Stack>
+        <EnablePolicy account={policy.account} onClose={() => setAsking(undefined)} />
       </Dialog>
       <Confirm
         opened={asking === "delete"}
@@ -129,5 +117,34 @@ function OnePolicy({ policy, onEdit }: { policy: Policy; onEdit: () => void }) {
         {t("policies.deleteText")}
       </Confirm>
     </Panel>
+  );
+}
+
+/** Switches a policy on, when what it would do now has been seen. */
+function EnablePolicy({ account, onClose }: { account: string; onClose: () => void }) {
+  const { t } = useTranslation();
+  const [seen, setSeen] = useState(false);
+  const enable = useAction({
+    run: () =>
+      client.PUT("/api/v1/policies/{name}/enabled", {
+        params: { path: { name: account } },
+        body: { enabled: true },
+      }),
+    done: t("policies.changed"),
+    changes: [["policies"]],
+    onDone: onClose,
+  });
+  return (
+    <Stack>
+      <PolicyPreview account={account} onShown={() => setSeen(true)} />
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          {t("actions.back")}
+        </Button>
+        <Button disabled={!seen} loading={enable.isPending} onClick={() => enable.mutate()}>
+          {t("policies.enable")}
+        </Button>
+      </Group>
+    </Stack>
   );
 }

@@ -1,45 +1,49 @@
-import { Button, Group, NativeSelect, NumberInput, Stack, Switch } from "@mantine/core";
-import { useForm } from "@mantine/form";
+import { Button, Chip, Group, Input, NativeSelect, NumberInput, Stack, Switch } from "@mantine/core";
+import { type UseFormReturnType, useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import { accountsQuery } from "../api/shared";
 import type { Policy, PolicySpec } from "../api/types";
+import { useSend } from "../forms/useSend";
+import { jobTypes } from "../jobs/form";
 import { Panel } from "../ui/Panel";
-import { useAction } from "../ui/useAction";
 import { PolicyPreview } from "./PolicyPreview";
-import { type PolicyValues, specOf, valuesOf } from "./policy";
-
-const rules = {
-  longRunning: ["batchHours", "interactiveHours", "warnHours"],
-  idle: ["windowMinutes", "percent", "warnMinutes"],
-  waiting: ["minutes", "warnMinutes"],
-} as const;
+import { boundsBroken, kinds, type PolicyValues, type Rule, rules, specOf, valuesOf } from "./policy";
 
 export function PolicyForm({ policy, onDone }: { policy: Partial<Policy>; onDone: () => void }) {
   const { t } = useTranslation();
-  const [preview, setPreview] = useState<Record<string, unknown>>();
+  const [preview, setPreview] = useState<PolicySpec>();
   const accounts = useQuery(accountsQuery).data?.items ?? [];
   const form = useForm<PolicyValues>({
     initialValues: valuesOf(policy.account ?? "", policy.policy),
-    validate: { account: (value) => (value ? null : t("forms.required")) },
-  });
-  const save = useAction({
-    run: (values: PolicyValues) =>
-      take(
-        client.PUT("/api/v1/policies/{name}", {
-          params: { path: { name: values.account } },
-          body: specOf(values, policy.policy),
-        } as never),
+    validate: (values) => ({
+      ...(values.account ? {} : { account: t("forms.required") }),
+      ...Object.fromEntries(
+        Object.entries(boundsBroken(values)).map(([field, [least, most]]) => [
+          field,
+          t("policies.bounds", { least, most }),
+        ]),
       ),
+    }),
+    // What is shown has to be what is there now.
+    onValuesChange: () => setPreview(undefined),
+  });
+  const spec = () => specOf(form.values, policy.policy) as unknown as PolicySpec;
+  const save = useSend(form, {
+    run: ({ account }) =>
+      take(client.PUT("/api/v1/policies/{name}", { params: { path: { name: account } }, body: spec() })),
     done: t("policies.saved"),
     changes: [["policies"]],
     onDone,
+    fieldOf: (field) =>
+      field in form.errors || kinds.some((kind) => field.startsWith(`${kind}.`)) ? field : undefined,
   });
   return (
-    <form onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
+    <form onSubmit={save.onSubmit} noValidate>
       <Stack>
+        {save.problem}
         <NativeSelect
           label={t("fields.account")}
           description={t("policies.accountText")}
@@ -51,39 +55,58 @@ export function PolicyForm({ policy, onDone }: { policy: Partial<Policy>; onDone
           ]}
           {...form.getInputProps("account")}
         />
-        {(Object.keys(rules) as (keyof typeof rules)[]).map((kind) => (
-          <Panel key={kind} p="md">
-            <Switch
-              label={t(`policies.${kind}`)}
-              {...form.getInputProps(`${kind}.on`, { type: "checkbox" })}
-            />
-            {form.values[kind].on && (
-              <Group grow mt="sm" align="flex-end">
-                {rules[kind].map((field) => (
-                  <NumberInput
-                    key={field}
-                    label={t(`policies.fields.${field}`)}
-                    min={0}
-                    allowDecimal={false}
-                    {...form.getInputProps(`${kind}.${field}`)}
-                  />
-                ))}
-              </Group>
-            )}
-          </Panel>
+        {kinds.map((kind) => (
+          <RuleInput key={kind} form={form} kind={kind} />
         ))}
-        {preview && form.values.account && (
-          <PolicyPreview account={form.values.account} policy={preview as PolicySpec} />
-        )}
+        {preview && <PolicyPreview account={form.values.account} policy={preview} />}
         <Group justify="flex-end">
-          <Button variant="default" onClick={() => setPreview(specOf(form.values, policy.policy))}>
+          <Button variant="default" onClick={() => !form.validate().hasErrors && setPreview(spec())}>
             {t("policies.preview")}
           </Button>
-          <Button type="submit" loading={save.isPending}>
+          <Button type="submit" loading={save.busy}>
             {t("actions.save")}
           </Button>
         </Group>
       </Stack>
     </form>
+  );
+}
+
+type Field = { [Kind in Rule]: keyof (typeof rules)[Kind] }[Rule];
+
+/** One rule, with its numbers while it is on. */
+function RuleInput({ form, kind }: { form: UseFormReturnType<PolicyValues>; kind: Rule }) {
+  const { t } = useTranslation();
+  const fields = Object.keys(rules[kind]) as Field[];
+  return (
+    <Panel p="md">
+      <Switch label={t(`policies.${kind}`)} {...form.getInputProps(`${kind}.on`, { type: "checkbox" })} />
+      {form.values[kind].on && (
+        <Group grow mt="sm" align="flex-start">
+          {fields.map((field) => (
+            <NumberInput
+              key={field}
+              label={t(`policies.fields.${field}`)}
+              allowDecimal={false}
+              clampBehavior="none"
+              {...form.getInputProps(`${kind}.${field}` as "idle.percent")}
+            />
+          ))}
+        </Group>
+      )}
+      {kind === "waiting" && form.values.waiting.on && (
+        <Input.Wrapper label={t("policies.types")} description={t("policies.typesText")} mt="sm">
+          <Chip.Group multiple {...form.getInputProps("waiting.types")}>
+            <Group gap="xs" mt={6} role="group" aria-label={t("policies.types")}>
+              {jobTypes.map((type) => (
+                <Chip key={type} value={type} size="xs" variant="outline">
+                  {t(`jobTypes.${type}`)}
+                </Chip>
+              ))}
+            </Group>
+          </Chip.Group>
+        </Input.Wrapper>
+      )}
+    </Panel>
   );
 }

@@ -1,5 +1,6 @@
 import { List, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import type { PolicySpec } from "../api/types";
@@ -10,10 +11,12 @@ interface Props {
   account: string;
   /** A policy that is not there yet; that of the account if it is not said. */
   policy?: PolicySpec;
+  /** Called when there is something to look at. */
+  onShown?: () => void;
 }
 
 /** What a policy would do now, before it does anything. */
-export function PolicyPreview({ account, policy }: Props) {
+export function PolicyPreview({ account, policy, onShown }: Props) {
   const { t } = useTranslation();
   const query = useQuery({
     queryKey: ["preview", account, policy],
@@ -21,6 +24,10 @@ export function PolicyPreview({ account, policy }: Props) {
     staleTime: 0,
     gcTime: 0,
   });
+  const shown = query.isSuccess;
+  useEffect(() => {
+    if (shown) onShown?.();
+  }, [shown, onShown]);
   return (
     <Loaded query={query} missing="route" rows={2}>
       {({ findings, cardUseKnown, leftAlone }) => (

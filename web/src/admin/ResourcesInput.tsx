@@ -1,5 +1,6 @@
 import { Autocomplete, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { cardChoices } from "../forms/choices";
 import { ListInput } from "../forms/ListInput";
@@ -10,11 +11,12 @@ interface Props {
   title: string;
   text?: string;
   rows: Pair[];
+  error?: ReactNode;
   onChange: (rows: Pair[]) => void;
 }
 
 /** Amounts of resources. */
-export function ResourcesInput({ title, text, rows, onChange }: Props) {
+export function ResourcesInput({ title, text, rows, error, onChange }: Props) {
   const { t } = useTranslation();
   const kinds = cardChoices(useQuery(nodesQuery).data ?? []).map((one) => one.resource);
   return (
@@ -23,6 +25,7 @@ export function ResourcesInput({ title, text, rows, onChange }: Props) {
       text={text}
       add={t("accounts.addAmount")}
       rows={rows}
+      error={error}
       make={() => ({ name: kinds[0] ?? "cpu", value: "" })}
       onChange={onChange}
     >

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import { agentTitle } from "../settings/agent";
+import { EndKey } from "../settings/KeysPanel";
 import { More } from "../ui/More";
 import { PageHeader } from "../ui/PageHeader";
 import { Panel } from "../ui/Panel";
@@ -95,11 +96,6 @@ function Keys() {
       take(client.GET("/api/v1/keys", { params: { query: { limit: 100, cursor } } })),
     getNextPageParam: (page) => page.next ?? undefined,
   });
-  const revoke = useAction({
-    run: (id: string) => client.DELETE("/api/v1/keys/{id}", { params: { path: { id } } }),
-    done: t("keys.revoked"),
-    changes: [["keys"]],
-  });
   return (
     <Panel title={t("keys.title")}>
       <Loaded query={query} missing="route">
@@ -132,9 +128,7 @@ function Keys() {
                     <When at={one.expires} />
                   </Table.Td>
                   <Table.Td>
-                    <Button size="xs" variant="subtle" color="red" onClick={() => revoke.mutate(one.id)}>
-                      {t("keys.revoke")}
-                    </Button>
+                    <EndKey id={one.id} name={one.name} />
                   </Table.Td>
                 </Table.Tr>
               ))}

@@ -14,7 +14,7 @@ export function TaintsPanel({ node }: { node: NodeDetail }) {
   const [changed, setChanged] = useState<Taint[]>();
   const save = useAction({
     run: (body: Taint[]) =>
-      client.PUT("/api/v1/nodes/{name}/taints", { params: { path: { name: node.name } }, body } as never),
+      client.PUT("/api/v1/nodes/{name}/taints", { params: { path: { name: node.name } }, body }),
     done: t("nodes.taintsDone"),
     changes: [["nodes"]],
     onDone: () => setChanged(undefined),

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { initialPolicy, rulesOf, specOf, valuesOf } from "./policy";
+import { boundsBroken, initialPolicy, rulesOf, specOf, valuesOf } from "./policy";
 
 it("keeps what the form does not know", () => {
   const before = { timeZone: "Asia/Shanghai", waiting: { minutes: 60, warnMinutes: 5, types: ["Single"] } };
@@ -15,4 +15,12 @@ it("takes out rules that were switched off", () => {
   expect(
     specOf({ ...initialPolicy, account: "a", idle: { ...initialPolicy.idle, on: false } }, spec),
   ).toEqual({});
+});
+
+it("finds numbers that are missing or out of bounds, of rules that are on", () => {
+  const values = valuesOf("a", { idle: { windowMinutes: 0, percent: 100, warnMinutes: 5 } });
+  expect(Object.keys(boundsBroken(values))).toEqual(["idle.windowMinutes", "idle.percent"]);
+  expect(boundsBroken({ ...values, idle: { ...values.idle, on: false } })).toEqual({});
+  const empty = { ...initialPolicy, idle: { ...initialPolicy.idle, warnMinutes: "" } };
+  expect(boundsBroken(empty)).toEqual({ "idle.warnMinutes": [0, 43_200] });
 });

@@ -17,122 +17,93 @@ type Operation<Answer, Wants extends { query?: object; path?: object; body?: unk
   ? { requestBody: { content: { "application/json": Body } } }
   : { requestBody?: never });
 
-type Resources = Record<string, string>;
-type Named = { name: string };
-type Work = { namespace: string; name: string };
-
-export interface LoginProviders {
-  password: boolean;
-  development: boolean;
-  providers: { id: string; kind: "oidc" | "oauth2" | "ldap"; title: string }[];
-}
-
-/** What a user likes; kept by the portal so that it follows him from browser to browser. */
-export interface Preferences {
-  language?: string;
-  theme?: string;
-  hintsSeen?: string[];
-  [more: string]: unknown;
-}
-
-export interface Neighbour {
-  card: string;
-  user?: string;
-  kind?: string;
-  namespace?: string;
-  name?: string;
-  share?: string;
-}
-
-/** Seconds, percent, bytes. */
-export type UsagePoint = [number, number | null, number | null];
-export interface Usage {
-  cards: { card: string; points: UsagePoint[] }[];
-}
-
-export interface AppView {
-  kind: string;
-  namespace: string;
-  name: string;
-  ready: number;
-  wanted: number;
-  image?: string;
-  created?: string;
-}
-
-export interface NewTemplate {
-  kind: "workspace" | "job";
-  name: string;
-  description: string;
-  body: Record<string, unknown>;
-  account: string | null;
-}
-export interface TemplateView extends Omit<NewTemplate, "body" | "account"> {
-  id: string;
-  account?: string;
-  /** It is the asker's own. */
-  mine: boolean;
-  created: string;
-}
-export interface TemplateDetail extends TemplateView {
-  body: Record<string, unknown>;
-}
-
-export interface VolumeView {
-  name: string;
-  size?: string;
-  storageClass?: string;
-  shared: boolean;
-  phase: string;
-  /** The workspace that it goes with. */
-  workspace?: string;
-  usedBy: string[];
-  created?: string;
-}
-
-export interface Quota {
-  limits: Resources;
-  used: Resources;
-  accounts: {
-    name: string;
-    deserved: Resources;
-    guaranteed: Resources;
-    capability: Resources;
-    used: Resources;
-  }[];
-}
-
 type Items<T> = { items: T[]; next?: string };
+type Work = { namespace: string; name: string };
+type WithId = { path: { id: string } };
+type Decision = { approve: boolean };
+
+/** Where the SSH gateway is, and how it shows that it is the one. */
+export interface SshGateway {
+  enabled: boolean;
+  host: string;
+  port: number;
+  hostKeys: string[];
+  fingerprints: string[];
+}
+
+export interface SshKey {
+  id: string;
+  title: string;
+  kind: string;
+  fingerprint: string;
+  created: string;
+  lastUsed?: string | null;
+  expires?: string | null;
+}
+
+export type SharingKind = "private" | "account" | "link";
+export interface Sharing {
+  kind: SharingKind;
+  expires?: string | null;
+  /** The address that lets others in; only told to who shares. */
+  link?: string | null;
+}
+export interface PortView {
+  port: number;
+  name?: string | null;
+  sharing: Sharing;
+}
+
+export type KubeconfigMode = "certificate" | "oidc" | "token";
+export interface KubeconfigOffer {
+  modes: KubeconfigMode[];
+  server: string;
+  namespace: string;
+}
+export interface KubeconfigView {
+  id: string;
+  mode: KubeconfigMode;
+  device: string;
+  created: string;
+  expires?: string | null;
+  revoked: boolean;
+}
+
+/** What somebody else's program asks for. */
+export interface Asking {
+  client: string;
+  scopes: string[];
+}
 
 export interface AgreedPaths {
-  "/api/v1/login/providers": { get: Operation<LoginProviders> };
-  "/api/v1/login/{provider}": {
-    post: Operation<unknown, { path: { provider: string }; body: { name: string; password: string } }>;
+  "/api/v1/ssh": { get: Operation<SshGateway> };
+  "/api/v1/me/ssh-keys": {
+    get: Operation<Items<SshKey>, { query: { limit?: number } }>;
+    post: Operation<SshKey, { body: { title: string; key: string; expires?: string } }>;
   };
-  "/api/v1/login/development": { post: Operation<unknown, { body: { user: string } }> };
-  "/api/v1/me/preferences": {
-    get: Operation<Preferences>;
-    put: Operation<Preferences, { body: Preferences }>;
+  "/api/v1/ssh-keys/{id}": { delete: Operation<unknown, WithId> };
+  "/api/v1/workspaces/{namespace}/{name}/ports": { get: Operation<Items<PortView>, { path: Work }> };
+  "/api/v1/workspaces/{namespace}/{name}/ports/{port}/open": {
+    post: Operation<{ url: string; expires: string }, { path: Work & { port: number } }>;
   };
-  "/api/v1/workspaces/{namespace}/{name}/neighbours": { get: Operation<Items<Neighbour>, { path: Work }> };
-  "/api/v1/apps": { get: Operation<Items<AppView>> };
-  "/api/v1/templates": {
-    get: Operation<Items<TemplateView>, { query: { kind?: string; limit?: number; cursor?: string } }>;
-    post: Operation<TemplateView, { body: NewTemplate }>;
+  "/api/v1/workspaces/{namespace}/{name}/ports/{port}/sharing": {
+    put: Operation<Sharing, { path: Work & { port: number }; body: { kind: SharingKind; hours?: number } }>;
   };
-  "/api/v1/templates/{id}": {
-    get: Operation<TemplateDetail, { path: { id: string } }>;
-    put: Operation<TemplateView, { path: { id: string }; body: NewTemplate }>;
-    delete: Operation<unknown, { path: { id: string } }>;
-  };
-  "/api/v1/volumes": {
-    get: Operation<Items<VolumeView>>;
+  "/api/v1/kubeconfig": { get: Operation<KubeconfigOffer> };
+  "/api/v1/me/kubeconfigs": {
+    get: Operation<Items<KubeconfigView>, { query: { limit?: number } }>;
     post: Operation<
-      VolumeView,
-      { body: { name: string; size: string; storageClass?: string; shared?: boolean } }
+      { id: string; kubeconfig: string; expires?: string | null },
+      { body: { mode: KubeconfigMode; device: string; hours?: number } }
     >;
   };
-  "/api/v1/volumes/{name}": { delete: Operation<unknown, { path: Named }> };
-  "/api/v1/images": { get: Operation<Items<{ image: string; title?: string }>> };
-  "/api/v1/quota": { get: Operation<Quota> };
+  "/api/v1/kubeconfigs/{id}": { delete: Operation<unknown, WithId> };
+  "/api/v1/device/{code}": {
+    get: Operation<Asking & { expires: string }, { path: { code: string } }>;
+    post: Operation<unknown, { path: { code: string }; body: Decision }>;
+  };
+  "/api/v1/consents/{id}": {
+    get: Operation<Asking & { redirect: string }, WithId>;
+    post: Operation<{ redirect: string }, WithId & { body: Decision }>;
+  };
 }

@@ -2,9 +2,14 @@
 import { useMantineColorScheme } from "@mantine/core";
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import type { Preferences } from "../api/agreed";
 import { client, take } from "../api/client";
 import { currentLanguage, isLanguage, setLanguage } from "../i18n";
+
+export interface Preferences {
+  language?: string;
+  theme?: string;
+  hintsSeen?: string[];
+}
 
 const preferencesQuery = queryOptions({
   queryKey: ["preferences"],
@@ -23,7 +28,7 @@ export function usePreferences() {
     const next = { ...(data ?? {}), ...change };
     queries.setQueryData(preferencesQuery.queryKey, next);
     // Where the portal keeps none, the browser's own memory has to do: there is nothing to say about it.
-    client.PUT("/api/v1/me/preferences", { body: next as never }).catch(() => undefined);
+    client.PUT("/api/v1/me/preferences", { body: next }).catch(() => undefined);
   };
   return { preferences: data, save };
 }

@@ -45,19 +45,51 @@ const password = createRoute({
   component: lazyRouteComponent(() => import("../login/FirstPasswordPage"), "FirstPasswordPage"),
 });
 
+/** Lets in who is signed in; the others come back after that. */
+async function signedIn({ location }: { location: { href: string } }) {
+  const me = await queries.ensureQueryData(meQuery).catch((error: unknown) => {
+    if (asApiError(error).code === "signedOut") {
+      throw redirect({ to: "/login", search: { back: location.href } });
+    }
+    throw error;
+  });
+  if (me.mustChangePassword) throw redirect({ to: "/password", search: { back: location.href } });
+}
+
 const inside = createRoute({
   getParentRoute: () => root,
   id: "inside",
   component: Shell,
-  beforeLoad: async ({ location }) => {
-    const me = await queries.ensureQueryData(meQuery).catch((error: unknown) => {
-      if (asApiError(error).code === "signedOut") {
-        throw redirect({ to: "/login", search: { back: location.href } });
-      }
-      throw error;
-    });
-    if (me.mustChangePassword) throw redirect({ to: "/password", search: { back: location.href } });
-  },
+  beforeLoad: signedIn,
+});
+
+/** Pages on which other programs ask something; nothing else is on them. */
+const asking = createRoute({
+  getParentRoute: () => root,
+  id: "asking",
+  component: Outlet,
+  beforeLoad: signedIn,
+});
+
+const device = createRoute({
+  getParentRoute: () => asking,
+  path: "/device",
+  // The second is what the specification of this way in calls it.
+  validateSearch: (search) => ({ code: text(search.code) ?? text(search.user_code) }),
+  component: lazyRouteComponent(() => import("../access/DevicePage"), "DevicePage"),
+});
+
+const consent = createRoute({
+  getParentRoute: () => asking,
+  path: "/consent/$id",
+  component: lazyRouteComponent(() => import("../access/ConsentPage"), "ConsentPage"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings",
+  validateSearch: (search) => ({ tab: text(search.tab) }),
+  component: lazyRouteComponent(() => import("../settings/SettingsPage"), "SettingsPage"),
 });
 
 const page = <Path extends string>(
@@ -74,14 +106,22 @@ const page = <Path extends string>(
 const newWorkspace = createRoute({
   getParentRoute: () => inside,
   path: "/workspaces/new",
-  validateSearch: (search) => ({ template: text(search.template), volume: text(search.volume) }),
+  validateSearch: (search) => ({
+    template: text(search.template),
+    volume: text(search.volume),
+    edit: search.edit === true || undefined,
+  }),
   component: lazyRouteComponent(() => import("../workspaces/NewWorkspacePage"), "NewWorkspacePage"),
 });
 
 const newJob = createRoute({
   getParentRoute: () => inside,
   path: "/jobs/new",
-  validateSearch: (search) => ({ template: text(search.template), clone: text(search.clone) }),
+  validateSearch: (search) => ({
+    template: text(search.template),
+    clone: text(search.clone),
+    edit: search.edit === true || undefined,
+  }),
   component: lazyRouteComponent(() => import("../jobs/NewJobPage"), "NewJobPage"),
 });
 
@@ -109,9 +149,10 @@ const adminPage = (path: string, load: Parameters<typeof lazyRouteComponent>[0],
     component: lazyRouteComponent(load as never, name as never),
   });
 
-const tree = root.addChildren([
+export const tree = root.addChildren([
   login,
   password,
+  asking.addChildren([device, consent]),
   inside.addChildren([
     createRoute({ getParentRoute: () => inside, path: "/", component: HomePage }),
     page("/workspaces", () => import("../workspaces/WorkspacesPage"), "WorkspacesPage"),
@@ -124,7 +165,7 @@ const tree = root.addChildren([
     page("/templates", () => import("../templates/TemplatesPage"), "TemplatesPage"),
     page("/volumes", () => import("../volumes/VolumesPage"), "VolumesPage"),
     page("/apps", () => import("../apps/AppsPage"), "AppsPage"),
-    page("/settings", () => import("../settings/SettingsPage"), "SettingsPage"),
+    settings,
     governing.addChildren([
       adminPage("/admin/nodes", () => import("../admin/NodesPage"), "NodesPage"),
       // Names of nodes and accounts may have dots in them, and a last part with a dot is a file for the portal.

@@ -2,7 +2,6 @@ import { Code, Table, Text } from "@mantine/core";
 import { IconApps } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { AppView } from "../api/agreed";
 import { client, take } from "../api/client";
 import { useMe } from "../app/session";
 import { PageHeader } from "../ui/PageHeader";
@@ -44,7 +43,7 @@ export function AppsPage() {
                 t("fields.created"),
               ]}
             >
-              {(items as unknown as AppView[]).map((one) => (
+              {items.map((one) => (
                 <Table.Tr key={`${one.kind}/${one.namespace}/${one.name}`}>
                   <Table.Td fw={600}>{one.name}</Table.Td>
                   <Table.Td>{one.kind}</Table.Td>

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Stack, Text } from "@mantine/core";
+import { ActionIcon, Button, Group, Input, Stack, Text } from "@mantine/core";
 import { IconPlus, IconX } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
@@ -8,13 +8,15 @@ interface Props<Row> {
   text?: string;
   add: string;
   rows: Row[];
+  /** What is wrong with the list as a whole. */
+  error?: ReactNode;
   make: () => Row;
   onChange: (rows: Row[]) => void;
   children: (row: Row, index: number, change: (part: Partial<Row>) => void) => ReactNode;
 }
 
 /** Rows of fields that can be added and taken away. */
-export function ListInput<Row>({ title, text, add, rows, make, onChange, children }: Props<Row>) {
+export function ListInput<Row>({ title, text, add, rows, error, make, onChange, children }: Props<Row>) {
   const { t } = useTranslation();
   const change = (index: number, part: Partial<Row>) =>
     onChange(rows.map((row, at) => (at === index ? { ...row, ...part } : row)));
@@ -47,6 +49,7 @@ export function ListInput<Row>({ title, text, add, rows, make, onChange, childre
           </ActionIcon>
         </Group>
       ))}
+      {error && <Input.Error>{error}</Input.Error>}
       <div>
         <Button
           variant="subtle"

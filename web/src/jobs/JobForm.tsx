@@ -1,20 +1,22 @@
-import { Accordion, Alert, Button, Group, NativeSelect, Stack, TextInput } from "@mantine/core";
+import { Button, Group, NativeSelect, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { IconAlertCircle } from "@tabler/icons-react";
 import { useNavigate } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
-import { asApiError } from "../api/error";
 import type { JobType } from "../api/types";
+import { Beside } from "../forms/Beside";
 import { useChoices } from "../forms/choices";
+import { Folded } from "../forms/Folded";
 import { useFaultTexts } from "../forms/useFaults";
+import { useSend } from "../forms/useSend";
 import { SaveTemplate } from "../templates/SaveTemplate";
 import { Panel } from "../ui/Panel";
-import { useErrorText } from "../ui/states";
-import { useAction } from "../ui/useAction";
 import { faultsOf, fieldOf, type JobValues, jobTypes, manifestOf, newTask, partsOf, tasksFor } from "./form";
 import { MoreJobOptions } from "./MoreJobOptions";
 import { TaskInput } from "./TaskInput";
+
+/** What MoreJobOptions asks for. */
+const folded = ["mounts", "env", "account", "serviceLevel", "pool", "priority", "maxRunHours", "retries"];
 
 interface Props {
   initial: JobValues;
@@ -24,7 +26,6 @@ interface Props {
 
 export function JobForm({ initial, onValues }: Props) {
   const { t } = useTranslation();
-  const said = useErrorText();
   const texts = useFaultTexts();
   const navigate = useNavigate();
   const choices = useChoices();
@@ -33,8 +34,8 @@ export function JobForm({ initial, onValues }: Props) {
     validate: (values) => texts(faultsOf(values)),
     onValuesChange: onValues,
   });
-  const submit = useAction({
-    quiet: true,
+  const sending = useSend(form, {
+    fieldOf,
     run: (values: JobValues) => take(client.POST("/api/v1/jobs", { body: manifestOf(values) as never })),
     changes: [["jobs", "list"]],
     onDone: ({ namespace, name }) =>
@@ -44,30 +45,16 @@ export function JobForm({ initial, onValues }: Props) {
         search: { tab: undefined },
       }),
   });
-  const send = form.onSubmit((values) =>
-    submit.mutate(values, {
-      onError: (error) => {
-        const field = fieldOf(asApiError(error).field);
-        if (field) form.setFieldError(field, said(error));
-      },
-    }),
-  );
-  const general = submit.error && !fieldOf(asApiError(submit.error).field) ? submit.error : undefined;
   const { type, tasks } = form.values;
   const absent = partsOf[type].filter(
     (part) => part.optional && !tasks.some((task) => task.name === part.name),
   );
   return (
-    <form onSubmit={send} noValidate>
+    <form onSubmit={sending.onSubmit} noValidate>
       <Stack gap="lg" maw={820}>
-        {general && (
-          <Alert color="red" icon={<IconAlertCircle size={18} />} role="alert">
-            {asApiError(general).field && <strong>{asApiError(general).field}: </strong>}
-            {said(general)}
-          </Alert>
-        )}
+        {sending.problem}
         <Panel title={t("jobs.what")}>
-          <Group grow align="flex-start">
+          <Beside>
             <TextInput
               label={t("fields.name")}
               description={t("forms.jobNameRule")}
@@ -84,7 +71,7 @@ export function JobForm({ initial, onValues }: Props) {
               }}
               data={jobTypes.map((value) => ({ value, label: t(`jobTypes.${value}`) }))}
             />
-          </Group>
+          </Beside>
         </Panel>
         {tasks.map((task, index) => (
           <TaskInput
@@ -109,17 +96,15 @@ export function JobForm({ initial, onValues }: Props) {
             ))}
           </Group>
         )}
-        <Accordion variant="separated" radius="lg">
-          <Accordion.Item value="more">
-            <Accordion.Control>{t("forms.more")}</Accordion.Control>
-            <Accordion.Panel>
-              <MoreJobOptions form={form} choices={choices} />
-            </Accordion.Panel>
-          </Accordion.Item>
-        </Accordion>
+        <Folded fields={folded} errors={form.errors}>
+          <MoreJobOptions form={form} choices={choices} />
+        </Folded>
         <Group justify="flex-end">
-          <SaveTemplate kind="job" body={() => manifestOf(form.values)} />
-          <Button type="submit" loading={submit.isPending}>
+          <SaveTemplate
+            kind="job"
+            body={() => (form.validate().hasErrors ? undefined : manifestOf(form.values))}
+          />
+          <Button type="submit" loading={sending.busy}>
             {t("jobs.submit")}
           </Button>
         </Group>

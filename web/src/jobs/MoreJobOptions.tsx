@@ -1,6 +1,7 @@
-import { Group, NativeSelect, NumberInput, Stack } from "@mantine/core";
+import { NativeSelect, NumberInput, Stack } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { useTranslation } from "react-i18next";
+import { Beside } from "../forms/Beside";
 import type { useChoices } from "../forms/choices";
 import { EnvInput } from "../forms/EnvInput";
 import { MountsInput } from "../forms/MountsInput";
@@ -26,7 +27,7 @@ export function MoreJobOptions({ form, choices }: Props) {
         errors={form.errors}
         onChange={(rows) => form.setFieldValue("env", rows)}
       />
-      <Group grow align="flex-start">
+      <Beside>
         <NativeSelect
           label={t("fields.account")}
           description={t("forms.accountText")}
@@ -42,8 +43,8 @@ export function MoreJobOptions({ form, choices }: Props) {
           ]}
           {...form.getInputProps("serviceLevel")}
         />
-      </Group>
-      <Group grow align="flex-start">
+      </Beside>
+      <Beside>
         <NativeSelect
           label={t("fields.pool")}
           data={[
@@ -53,8 +54,8 @@ export function MoreJobOptions({ form, choices }: Props) {
           {...form.getInputProps("pool")}
         />
         <NumberInput label={t("fields.priority")} allowDecimal={false} {...form.getInputProps("priority")} />
-      </Group>
-      <Group grow align="flex-start">
+      </Beside>
+      <Beside>
         <NumberInput
           label={t("forms.maxRun")}
           description={t("forms.maxRunJobText")}
@@ -69,7 +70,7 @@ export function MoreJobOptions({ form, choices }: Props) {
           allowDecimal={false}
           {...form.getInputProps("retries")}
         />
-      </Group>
+      </Beside>
     </Stack>
   );
 }

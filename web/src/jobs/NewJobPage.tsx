@@ -6,6 +6,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { templateQuery } from "../api/shared";
 import { suggestName } from "../forms/values";
+import { TemplateHeader } from "../templates/TemplateHeader";
 import { PageHeader } from "../ui/PageHeader";
 import { Loaded } from "../ui/states";
 import { toYaml } from "../ui/yaml";
@@ -16,15 +17,25 @@ import { YamlForm } from "./YamlForm";
 
 export function NewJobPage() {
   const { t } = useTranslation();
-  const { clone, template } = useSearch({ from: "/inside/jobs/new" });
+  const { clone, template, edit } = useSearch({ from: "/inside/jobs/new" });
   return (
     <>
-      <PageHeader
-        title={t("jobs.new")}
-        text={t("jobs.newText")}
-        above={{ title: t("nav.jobs"), to: "/jobs" }}
-      />
-      {clone ? <FromJob place={clone} /> : template ? <FromTemplate id={template} /> : <FormOrYaml />}
+      {edit ? (
+        <TemplateHeader />
+      ) : (
+        <PageHeader
+          title={t("jobs.new")}
+          text={t("jobs.newText")}
+          above={{ title: t("nav.jobs"), to: "/jobs" }}
+        />
+      )}
+      {clone ? (
+        <FromJob place={clone} />
+      ) : template ? (
+        <FromTemplate id={template} edit={edit} />
+      ) : (
+        <FormOrYaml />
+      )}
     </>
   );
 }
@@ -79,10 +90,10 @@ function FromJob({ place }: { place: string }) {
   );
 }
 
-function FromTemplate({ id }: { id: string }) {
+function FromTemplate({ id, edit }: { id: string; edit?: boolean }) {
   return (
     <Loaded query={useQuery(templateQuery(id))}>
-      {(template) => <YamlForm initial={toYaml(template.body)} />}
+      {(template) => <YamlForm initial={toYaml(template.body)} template={edit ? template : undefined} />}
     </Loaded>
   );
 }

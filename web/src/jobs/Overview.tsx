@@ -12,15 +12,15 @@ import { type Phase, Status } from "../ui/Status";
 import { Rows } from "../ui/Table";
 import { Lasting, When } from "../ui/When";
 import { WhyCard } from "../ui/WhyCard";
-import { JobCards } from "./JobTable";
-import { whyQuery } from "./queries";
+import { whyQuery } from "../work/work";
+import { JobCards } from "./JobCards";
 
 const waiting = ["Prequeue", "Pending", "Preempted", "Restarting"];
 
 export function Overview({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
   const waits = waiting.includes(job.phase);
-  const why = useQuery({ ...whyQuery(job), enabled: waits });
+  const why = useQuery({ ...whyQuery("jobs", job), enabled: waits });
   const facts: [string, ReactNode][] = [
     [t("fields.type"), t(`jobTypes.${job.type}`)],
     [t("fields.ready"), job.ready ?? `0/${job.replicas}`],

@@ -1,7 +1,8 @@
-import { ActionIcon, Group, NumberInput, Stack, Textarea, TextInput } from "@mantine/core";
+import { ActionIcon, NumberInput, Stack, Textarea, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { IconX } from "@tabler/icons-react";
 import { useTranslation } from "react-i18next";
+import { Beside } from "../forms/Beside";
 import { CardsInput } from "../forms/CardsInput";
 import type { useChoices } from "../forms/choices";
 import { Panel } from "../ui/Panel";
@@ -37,7 +38,7 @@ export function TaskInput({ form, index, choices, part }: Props) {
       }
     >
       <Stack>
-        <Group grow align="flex-start">
+        <Beside>
           <TextInput
             label={t("fields.image")}
             placeholder="registry.example/team/tool:1.2"
@@ -53,7 +54,7 @@ export function TaskInput({ form, index, choices, part }: Props) {
               {...form.getInputProps(`tasks.${index}.replicas`)}
             />
           )}
-        </Group>
+        </Beside>
         <Textarea
           label={t("jobs.command")}
           description={
@@ -64,10 +65,10 @@ export function TaskInput({ form, index, choices, part }: Props) {
           minRows={1}
           {...form.getInputProps(`tasks.${index}.command`)}
         />
-        <Group grow align="flex-start">
+        <Beside>
           <TextInput label={t("fields.cpu")} {...form.getInputProps(`tasks.${index}.cpu`)} />
           <TextInput label={t("fields.memory")} {...form.getInputProps(`tasks.${index}.memory`)} />
-        </Group>
+        </Beside>
         {part?.cards && (
           <CardsInput
             value={task.cards}

@@ -204,8 +204,7 @@ export function manifestOf(values: JobValues) {
 }
 
 /** The field of the form that a field of the manifest is about. */
-export function fieldOf(field: string | undefined): string | undefined {
-  if (!field) return undefined;
+export function fieldOf(field: string): string | undefined {
   if (field === "metadata.name") return "name";
   const path = field.replace(/^spec\./, "").replace(/\[(\d+)\]/g, ".$1");
   const inTask = /^tasks\.(\d+)\.template\.spec\.containers\.\d+\.(image|command)/.exec(path);

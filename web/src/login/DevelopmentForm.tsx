@@ -9,7 +9,7 @@ export function DevelopmentForm({ onDone }: { onDone: () => void }) {
   const { t } = useTranslation();
   const [user, setUser] = useState("ada");
   const login = useAction({
-    run: (name: string) => client.POST("/api/v1/login/development", { body: { user: name } } as never),
+    run: (name: string) => client.POST("/api/v1/login/development", { body: { user: name } }),
     onDone,
   });
   const submit = (event: FormEvent) => {

@@ -45,9 +45,7 @@ export function LoginPage() {
     run: (body: { name: string; password: string }) =>
       way === ""
         ? take(client.POST("/api/v1/login", { body }))
-        : take(
-            client.POST("/api/v1/login/{provider}", { params: { path: { provider: way } }, body } as never),
-          ),
+        : take(client.POST("/api/v1/login/{provider}", { params: { path: { provider: way } }, body })),
     onDone: () => void enter(),
   });
   const refused = (why: unknown) => {

@@ -6,13 +6,12 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import type { KeyView } from "../api/types";
-import { Confirm } from "../ui/Confirm";
 import { Dialog } from "../ui/Dialog";
+import { EndButton } from "../ui/EndButton";
 import { Panel } from "../ui/Panel";
 import { Empty, Loaded } from "../ui/states";
 import { Rows } from "../ui/Table";
 import { CopyText } from "../ui/TextView";
-import { useAction } from "../ui/useAction";
 import { When } from "../ui/When";
 import { NewKey } from "./NewKey";
 
@@ -77,50 +76,43 @@ export function KeysPanel() {
 
 function List({ items }: { items: KeyView[] }) {
   const { t } = useTranslation();
-  const [going, setGoing] = useState<KeyView>();
-  const revoke = useAction({
-    run: (id: string) => client.DELETE("/api/v1/keys/{id}", { params: { path: { id } } }),
-    done: t("keys.revoked"),
-    changes: [["keys"]],
-    onDone: () => setGoing(undefined),
-  });
   return (
-    <>
-      <Rows
-        label={t("keys.title")}
-        heads={[t("fields.name"), t("keys.scopes"), t("keys.lastUsed"), t("keys.expires"), ""]}
-      >
-        {items.map((one) => (
-          <Table.Tr key={one.id}>
-            <Table.Td fw={600}>{one.name}</Table.Td>
-            <Table.Td>
-              <Text size="xs">{one.scopes.join(", ")}</Text>
-            </Table.Td>
-            <Table.Td>
-              <When at={one.lastUsed} none={t("keys.never")} />
-            </Table.Td>
-            <Table.Td>
-              <When at={one.expires} />
-            </Table.Td>
-            <Table.Td>
-              <Button size="xs" variant="subtle" color="red" onClick={() => setGoing(one)}>
-                {t("keys.revoke")}
-              </Button>
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Rows>
-      <Confirm
-        opened={going !== undefined}
-        onClose={() => setGoing(undefined)}
-        onConfirm={() => going && revoke.mutate(going.id)}
-        busy={revoke.isPending}
-        danger
-        title={t("keys.revokeTitle", { name: going?.name ?? "" })}
-        confirm={t("keys.revoke")}
-      >
-        {t("keys.revokeText")}
-      </Confirm>
-    </>
+    <Rows
+      label={t("keys.title")}
+      heads={[t("fields.name"), t("keys.scopes"), t("keys.lastUsed"), t("keys.expires"), ""]}
+    >
+      {items.map((one) => (
+        <Table.Tr key={one.id}>
+          <Table.Td fw={600}>{one.name}</Table.Td>
+          <Table.Td>
+            <Text size="xs">{one.scopes.join(", ")}</Text>
+          </Table.Td>
+          <Table.Td>
+            <When at={one.lastUsed} none={t("keys.never")} />
+          </Table.Td>
+          <Table.Td>
+            <When at={one.expires} />
+          </Table.Td>
+          <Table.Td>
+            <EndKey id={one.id} name={one.name} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </Rows>
+  );
+}
+
+export function EndKey({ id, name }: { id: string; name: string }) {
+  const { t } = useTranslation();
+  return (
+    <EndButton
+      label={t("keys.revoke")}
+      title={t("keys.revokeTitle", { name })}
+      run={() => client.DELETE("/api/v1/keys/{id}", { params: { path: { id } } })}
+      done={t("keys.revoked")}
+      changes={[["keys"]]}
+    >
+      {t("keys.revokeText")}
+    </EndButton>
   );
 }

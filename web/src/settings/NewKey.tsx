@@ -2,11 +2,9 @@ import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from "@mantin
 import { useForm } from "@mantine/form";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
-import { asApiError } from "../api/error";
 import type { Scope } from "../api/types";
 import { useMe } from "../app/session";
-import { useErrorText } from "../ui/states";
-import { useAction } from "../ui/useAction";
+import { useSend } from "../forms/useSend";
 
 const scopes = [
   ["workspaces:read", "workspacesRead"],
@@ -20,7 +18,6 @@ const scopes = [
 export function NewKey({ onMade }: { onMade: (secret: string) => void }) {
   const { t } = useTranslation();
   const me = useMe();
-  const said = useErrorText();
   const form = useForm({
     initialValues: { name: "", days: "90", scopes: ["workspaces:read", "jobs:read"] as string[] },
     validate: {
@@ -28,9 +25,8 @@ export function NewKey({ onMade }: { onMade: (secret: string) => void }) {
       scopes: (value) => (value.length ? null : t("keys.needScope")),
     },
   });
-  const create = useAction({
-    quiet: true,
-    run: (values: typeof form.values) =>
+  const sending = useSend(form, {
+    run: (values) =>
       take(
         client.POST("/api/v1/me/keys", {
           body: { name: values.name.trim(), scopes: values.scopes as Scope[], days: Number(values.days) },
@@ -39,18 +35,11 @@ export function NewKey({ onMade }: { onMade: (secret: string) => void }) {
     changes: [["keys"]],
     onDone: ({ secret }) => onMade(secret),
   });
-  const submit = form.onSubmit((values) =>
-    create.mutate(values, {
-      onError: (error) => {
-        const { field } = asApiError(error);
-        form.setFieldError(field && field in values ? field : "name", said(error));
-      },
-    }),
-  );
   const offered = scopes.filter(([scope]) => scope !== "admin" || me.platformAdmin);
   return (
-    <form onSubmit={submit} noValidate>
+    <form onSubmit={sending.onSubmit} noValidate>
       <Stack>
+        {sending.problem}
         <TextInput
           label={t("keys.name")}
           description={t("keys.nameText")}
@@ -78,7 +67,7 @@ export function NewKey({ onMade }: { onMade: (secret: string) => void }) {
           {...form.getInputProps("days")}
         />
         <Group justify="flex-end">
-          <Button type="submit" loading={create.isPending}>
+          <Button type="submit" loading={sending.busy}>
             {t("keys.create")}
           </Button>
         </Group>

@@ -2,88 +2,112 @@ import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from "@mantin
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { IconBookmarkPlus } from "@tabler/icons-react";
+import { useNavigate } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
+import type { TemplateKind, TemplateView } from "../api/types";
 import { useMe } from "../app/session";
+import { useSend } from "../forms/useSend";
 import { Dialog } from "../ui/Dialog";
-import { useAction } from "../ui/useAction";
 
 interface Props {
-  kind: "workspace" | "job";
-  /** What is kept, as it stands in the form now. */
-  body: () => Record<string, unknown>;
+  kind: TemplateKind;
+  /** What is kept, as it stands in the form now; nothing where it cannot be read, which the form says. */
+  body: () => Record<string, unknown> | undefined;
+  /** The template that is changed; without, another is made. */
+  template?: TemplateView;
 }
 
 /** Keeps a form for the next time, for oneself or for an account. */
-export function SaveTemplate({ kind, body }: Props) {
+export function SaveTemplate({ kind, body, template }: Props) {
   const { t } = useTranslation();
   const [opened, modal] = useDisclosure();
+  const navigate = useNavigate();
+  const onDone = () => (template ? void navigate({ to: "/templates" }) : modal.close());
+  return (
+    <>
+      <Button
+        variant={template ? "filled" : "subtle"}
+        leftSection={<IconBookmarkPlus size={18} />}
+        onClick={() => body() && modal.open()}
+      >
+        {template ? t("templates.change") : t("templates.save")}
+      </Button>
+      <Dialog
+        opened={opened}
+        onClose={modal.close}
+        title={template ? t("templates.change") : t("templates.save")}
+      >
+        <TemplateForm kind={kind} body={body} template={template} onBack={modal.close} onDone={onDone} />
+      </Dialog>
+    </>
+  );
+}
+
+interface FormProps extends Props {
+  onBack: () => void;
+  onDone: () => void;
+}
+
+export function TemplateForm({ kind, body, template, onBack, onDone }: FormProps) {
+  const { t } = useTranslation();
   const me = useMe();
   const form = useForm({
-    initialValues: { name: "", description: "", account: "" },
+    initialValues: {
+      name: template?.name ?? "",
+      description: template?.description ?? "",
+      account: template?.account ?? "",
+    },
     validate: { name: (value) => (value.trim() ? null : t("forms.required")) },
   });
-  const save = useAction({
-    run: (values: typeof form.values) => {
-      const kept = JSON.parse(JSON.stringify(body())) as Record<string, unknown>;
-      return take(
-        client.POST("/api/v1/templates", {
-          body: {
-            kind,
-            name: values.name.trim(),
-            description: values.description.trim(),
-            body: kept,
-            account: values.account || null,
-          } as never,
-        }),
-      );
+  const save = useSend(form, {
+    run: ({ name, description, account }) => {
+      const request = {
+        kind,
+        name: name.trim(),
+        description: description.trim(),
+        body: JSON.parse(JSON.stringify(body() ?? {})) as Record<string, unknown>,
+        account: account || null,
+      };
+      if (!template) return take(client.POST("/api/v1/templates", { body: request }));
+      const params = { path: { id: template.id } };
+      return take(client.PUT("/api/v1/templates/{id}", { params, body: request }));
     },
     done: t("templates.saved"),
     changes: [["templates"]],
-    onDone: modal.close,
+    onDone,
   });
-  const accounts = Object.entries(me.accounts).filter(([, role]) => role === "member" || role === "admin");
+  const mine = Object.keys(me.accounts).filter((name) => /^(member|admin)$/.test(me.accounts[name] ?? ""));
+  // The one it is shared with stays possible, also for who is not in it.
+  const accounts = [...new Set([...mine, ...(template?.account ? [template.account] : [])])];
   return (
-    <>
-      <Button variant="subtle" leftSection={<IconBookmarkPlus size={18} />} onClick={modal.open}>
-        {t("templates.save")}
-      </Button>
-      <Dialog opened={opened} onClose={modal.close} title={t("templates.save")}>
-        <form
-          onSubmit={(event) => {
-            // React lets it rise to the form that this one is shown from, which must not be sent by it.
-            event.stopPropagation();
-            form.onSubmit((values) => save.mutate(values))(event);
-          }}
-          noValidate
-        >
-          <Stack>
-            <TextInput label={t("fields.name")} data-autofocus required {...form.getInputProps("name")} />
-            <Textarea
-              label={t("fields.description")}
-              autosize
-              minRows={2}
-              {...form.getInputProps("description")}
-            />
-            <NativeSelect
-              label={t("templates.who")}
-              data={[
-                { value: "", label: t("templates.onlyMe") },
-                ...accounts.map(([value]) => ({ value, label: t("templates.account", { account: value }) })),
-              ]}
-              {...form.getInputProps("account")}
-            />
-            <Group justify="flex-end">
-              <Button variant="default" onClick={modal.close}>
-                {t("actions.back")}
-              </Button>
-              <Button type="submit" loading={save.isPending}>
-                {t("actions.save")}
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Dialog>
-    </>
+    <form onSubmit={save.onSubmit} noValidate>
+      <Stack>
+        {save.problem}
+        <TextInput label={t("fields.name")} data-autofocus required {...form.getInputProps("name")} />
+        <Textarea
+          label={t("fields.description")}
+          autosize
+          minRows={2}
+          {...form.getInputProps("description")}
+        />
+        <NativeSelect
+          label={t("templates.who")}
+          data={[
+            { value: "", label: t("templates.onlyMe") },
+            ...accounts.map((account) => ({ value: account, label: t("templates.account", { account }) })),
+          ]}
+          {...form.getInputProps("account")}
+        />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onBack}>
+            {t("actions.back")}
+          </Button>
+          <Button type="submit" loading={save.busy}>
+            {t("actions.save")}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
   );
 }

@@ -1,12 +1,12 @@
 import { Button, Group, SimpleGrid, Stack, Text } from "@mantine/core";
-import { IconBook2, IconPlus, IconTrash } from "@tabler/icons-react";
+import { IconBook2, IconPencil, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { TemplateView } from "../api/agreed";
 import { client } from "../api/client";
 import { templatesQuery } from "../api/shared";
+import type { TemplateView } from "../api/types";
 import { useMe } from "../app/session";
 import { Confirm } from "../ui/Confirm";
 import { PageHeader } from "../ui/PageHeader";
@@ -36,7 +36,7 @@ export function TemplatesPage() {
             </Empty>
           ) : (
             <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing="lg">
-              {(items as unknown as TemplateView[]).map((one) => (
+              {items.map((one) => (
                 <OneTemplate key={one.id} template={one} />
               ))}
             </SimpleGrid>
@@ -59,6 +59,7 @@ function OneTemplate({ template }: { template: TemplateView }) {
   });
   const mine = template.mine || me.platformAdmin;
   const job = template.kind === "job";
+  const to = job ? "/jobs/new" : "/workspaces/new";
   return (
     <Panel>
       <Stack justify="space-between" h="100%" gap="md">
@@ -75,7 +76,7 @@ function OneTemplate({ template }: { template: TemplateView }) {
         <Group justify="space-between">
           <Button
             component={Link}
-            to={job ? "/jobs/new" : "/workspaces/new"}
+            to={to}
             search={{ template: template.id } as never}
             variant="light"
             size="xs"
@@ -84,15 +85,27 @@ function OneTemplate({ template }: { template: TemplateView }) {
             {t("templates.use")}
           </Button>
           {mine && (
-            <Button
-              variant="subtle"
-              color="red"
-              size="xs"
-              leftSection={<IconTrash size={14} />}
-              onClick={() => setAsking(true)}
-            >
-              {t("actions.delete")}
-            </Button>
+            <Group gap="xs">
+              <Button
+                component={Link}
+                to={to}
+                search={{ template: template.id, edit: true } as never}
+                variant="subtle"
+                size="xs"
+                leftSection={<IconPencil size={14} />}
+              >
+                {t("actions.edit")}
+              </Button>
+              <Button
+                variant="subtle"
+                color="red"
+                size="xs"
+                leftSection={<IconTrash size={14} />}
+                onClick={() => setAsking(true)}
+              >
+                {t("actions.delete")}
+              </Button>
+            </Group>
           )}
         </Group>
       </Stack>

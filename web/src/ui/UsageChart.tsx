@@ -3,7 +3,7 @@ import { Box, Group, SegmentedControl, Text } from "@mantine/core";
 import { IconChartLine } from "@tabler/icons-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { Usage } from "../api/agreed";
+import type { Usage } from "../api/types";
 import { line, reach } from "./chart";
 import { formatBytes } from "./format";
 import { Panel } from "./Panel";

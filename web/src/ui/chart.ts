@@ -1,5 +1,5 @@
 // Where points of a line go. Pure.
-import type { UsagePoint } from "../api/agreed";
+import type { UsagePoint } from "../api/types";
 
 export interface Bounds {
   from: number;

@@ -151,3 +151,8 @@ export function givenTitle(given: string | null | undefined): string {
   });
   return kinds.join("; ") || "–";
 }
+
+/** The moment at which a day such as 2026-11-16 is over, where the reader is. */
+export function endOfDay(day: string): string {
+  return new Date(`${day}T23:59:59`).toISOString();
+}

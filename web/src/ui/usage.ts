@@ -1,8 +1,10 @@
 // How busy the cards of a piece of work were, out of what its nodes tell of all their cards.
-import type { Usage } from "../api/agreed";
+import { queryOptions } from "@tanstack/react-query";
 import { client, take } from "../api/client";
+import type { Usage } from "../api/types";
+import type { Kind, Work } from "../work/work";
 
-interface Place {
+export interface Place {
   node?: string | null;
   /** Cards that were given, such as `nvidia.com/gpu=2,3` or `nvidia.com/gpu=2:0.5`. */
   cards?: string | null;
@@ -27,7 +29,15 @@ export function cardsByNode(places: Place[]): Map<string, Set<string>> {
   return found;
 }
 
-export async function usageOf(places: Place[]): Promise<Usage> {
+export const usageQuery = (kind: Kind, { namespace, name }: Work, places: Place[]) =>
+  queryOptions({
+    queryKey: ["usage", kind, namespace, name],
+    // Measurements are not told by the stream of changes.
+    refetchInterval: 15_000,
+    queryFn: () => usageOf(places),
+  });
+
+async function usageOf(places: Place[]): Promise<Usage> {
   const nodes = [...cardsByNode(places)].slice(0, mostNodes);
   const parts = await Promise.all(
     nodes.map(async ([name, wanted]) => {
@@ -35,7 +45,7 @@ export async function usageOf(places: Place[]): Promise<Usage> {
       const usage = await take(
         client.GET("/api/v1/nodes/{name}/usage", { params: { path, query: { minutes: 60 } } }),
       );
-      return (usage as unknown as Usage).cards.filter((card) => wanted.has(card.card));
+      return (usage as Usage).cards.filter((card) => wanted.has(card.card));
     }),
   );
   return { cards: parts.flat() };

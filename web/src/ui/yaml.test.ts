@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lineOf, toYaml } from "./yaml";
+import { lineOf, readYaml, toYaml } from "./yaml";
 
 const manifest = {
   apiVersion: "maar.io/v1alpha1",
@@ -45,7 +45,10 @@ spec:
           containers:
             - name: main
               image: b
-              command: [sh, "-c", "echo a: b"]
+              command:
+                - sh
+                - -c
+                - "echo a: b"
 `;
 
 describe("writing", () => {
@@ -55,8 +58,25 @@ describe("writing", () => {
 
   it("quotes what would be read as something else", () => {
     expect(toYaml({ a: "true", b: "1", c: "", d: "x # y", e: [], f: {}, g: "500m", h: "no" })).toBe(
-      'a: "true"\nb: "1"\nc: ""\nd: "x # y"\ne: []\nf: {}\ng: "500m"\nh: "no"\n',
+      'a: "true"\nb: "1"\nc: ""\nd: "x # y"\ne: []\nf: {}\ng: 500m\nh: "no"\n',
     );
+  });
+});
+
+describe("reading", () => {
+  it("brings back what was written", () => {
+    expect(readYaml(toYaml({ a: "no", b: [1, "1"], c: { d: "x\ny" } }))).toEqual({
+      value: { a: "no", b: [1, "1"], c: { d: "x\ny" } },
+    });
+  });
+
+  it("says where it cannot be read", () => {
+    expect(readYaml("a: 1\nb: [1\nc: 2\n")).toMatchObject({ fault: { line: 3 } });
+    expect(readYaml("a: 1\na: 2\n")).toMatchObject({
+      fault: { line: 2, message: "Map keys must be unique" },
+    });
+    expect(readYaml("only words")).toMatchObject({ fault: { line: 1 } });
+    expect(readYaml("")).toMatchObject({ fault: { line: 1 } });
   });
 });
 

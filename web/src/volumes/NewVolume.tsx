@@ -2,49 +2,35 @@ import { Button, Checkbox, Group, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
-import { asApiError } from "../api/error";
 import { useFaultTexts } from "../forms/useFaults";
-import { type Fault, faultOfAmount, faultOfName } from "../forms/values";
-import { useErrorText } from "../ui/states";
-import { useAction } from "../ui/useAction";
+import { useSend } from "../forms/useSend";
+import { faultOfAmount, faultOfName } from "../forms/values";
 
 export function NewVolume({ onDone }: { onDone: () => void }) {
   const { t } = useTranslation();
-  const said = useErrorText();
   const texts = useFaultTexts();
   const form = useForm({
     initialValues: { name: "", size: "20Gi", storageClass: "", shared: false },
     validate: (values) => {
       const faults = { name: faultOfName(values.name, 50), size: faultOfAmount(values.size) };
-      const wrong = Object.entries(faults).filter(
-        (entry): entry is [string, Fault] => entry[1] !== undefined,
-      );
-      return texts(Object.fromEntries(wrong));
+      return texts(faults);
     },
   });
-  const create = useAction({
-    quiet: true,
-    run: ({ name, size, storageClass, shared }: typeof form.values) =>
+  const sending = useSend(form, {
+    run: ({ name, size, storageClass, shared }) =>
       take(
         client.POST("/api/v1/volumes", {
-          body: { name, size, storageClass: storageClass || undefined, shared } as never,
+          body: { name, size, storageClass: storageClass || null, shared },
         }),
       ),
     done: t("volumes.created"),
     changes: [["volumes"]],
     onDone,
   });
-  const submit = form.onSubmit((values) =>
-    create.mutate(values, {
-      onError: (error) => {
-        const { field } = asApiError(error);
-        form.setFieldError(field && field in values ? field : "name", said(error));
-      },
-    }),
-  );
   return (
-    <form onSubmit={submit} noValidate>
+    <form onSubmit={sending.onSubmit} noValidate>
       <Stack>
+        {sending.problem}
         <TextInput
           label={t("fields.name")}
           description={t("forms.nameRule")}
@@ -69,7 +55,7 @@ export function NewVolume({ onDone }: { onDone: () => void }) {
           {...form.getInputProps("shared", { type: "checkbox" })}
         />
         <Group justify="flex-end">
-          <Button type="submit" loading={create.isPending}>
+          <Button type="submit" loading={sending.busy}>
             {t("volumes.create")}
           </Button>
         </Group>

@@ -5,9 +5,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { VolumeView } from "../api/agreed";
 import { client } from "../api/client";
 import { volumesQuery } from "../api/shared";
+import type { VolumeView } from "../api/types";
 import { Confirm } from "../ui/Confirm";
 import { Dialog } from "../ui/Dialog";
 import { formatAmount } from "../ui/format";
@@ -37,7 +37,7 @@ export function VolumesPage() {
               {t("volumes.noneText")}
             </Empty>
           ) : (
-            <List items={items as unknown as VolumeView[]} />
+            <List items={items} />
           )
         }
       </Loaded>

@@ -1,6 +1,7 @@
-import { Group, NativeSelect, NumberInput, Stack, TextInput } from "@mantine/core";
+import { NativeSelect, NumberInput, Stack, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { useTranslation } from "react-i18next";
+import { Beside } from "../forms/Beside";
 import type { useChoices } from "../forms/choices";
 import { EnvInput } from "../forms/EnvInput";
 import { ListInput } from "../forms/ListInput";
@@ -66,7 +67,7 @@ export function MoreOptions({ form, choices }: Props) {
         placeholder="sleep infinity"
         {...form.getInputProps("command")}
       />
-      <Group grow align="flex-start">
+      <Beside>
         <NativeSelect
           label={t("fields.pool")}
           data={[any, ...choices.pools.map((value) => ({ value, label: value }))]}
@@ -77,8 +78,8 @@ export function MoreOptions({ form, choices }: Props) {
           data={[any, ...choices.nodes.map((value) => ({ value, label: value }))]}
           {...form.getInputProps("node")}
         />
-      </Group>
-      <Group grow align="flex-start">
+      </Beside>
+      <Beside>
         <NativeSelect
           label={t("fields.account")}
           description={t("forms.accountText")}
@@ -91,7 +92,7 @@ export function MoreOptions({ form, choices }: Props) {
           min={0}
           {...form.getInputProps("maxRunHours")}
         />
-      </Group>
+      </Beside>
     </Stack>
   );
 }

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { templateQuery } from "../api/shared";
 import { suggestName } from "../forms/values";
+import { TemplateHeader } from "../templates/TemplateHeader";
 import { PageHeader } from "../ui/PageHeader";
 import { Loaded } from "../ui/states";
 import { initialValues, valuesOf, type WorkspaceValues } from "./form";
@@ -12,13 +13,15 @@ import { WorkspaceForm } from "./WorkspaceForm";
 /** A new workspace, from nothing or from a template. */
 export function NewWorkspacePage() {
   const { t } = useTranslation();
-  const { template, volume } = useSearch({ from: "/inside/workspaces/new" });
+  const { template, volume, edit } = useSearch({ from: "/inside/workspaces/new" });
   const [fresh] = useState<WorkspaceValues>(() => ({
     ...initialValues,
     name: suggestName("work", Math.random),
     mounts: volume ? [{ claim: volume, path: "/data", readOnly: false }] : [],
   }));
-  const header = (
+  const header = edit ? (
+    <TemplateHeader />
+  ) : (
     <PageHeader
       title={t("workspaces.new")}
       text={t("workspaces.newText")}
@@ -28,16 +31,23 @@ export function NewWorkspacePage() {
   return (
     <>
       {header}
-      {template ? <FromTemplate id={template} fresh={fresh} /> : <WorkspaceForm initial={fresh} />}
+      {template ? (
+        <FromTemplate id={template} fresh={fresh} edit={edit} />
+      ) : (
+        <WorkspaceForm initial={fresh} />
+      )}
     </>
   );
 }
 
-function FromTemplate({ id, fresh }: { id: string; fresh: WorkspaceValues }) {
+function FromTemplate({ id, fresh, edit }: { id: string; fresh: WorkspaceValues; edit?: boolean }) {
   return (
     <Loaded query={useQuery(templateQuery(id))}>
       {(template) => (
-        <WorkspaceForm initial={{ ...fresh, ...valuesOf(template.body as Record<string, unknown>) }} />
+        <WorkspaceForm
+          initial={{ ...fresh, ...valuesOf(template.body as Record<string, unknown>) }}
+          template={edit ? template : undefined}
+        />
       )}
     </Loaded>
   );

@@ -12,11 +12,12 @@ import { formatAmount, givenTitle } from "../ui/format";
 import { Panel } from "../ui/Panel";
 import { Lasting, When } from "../ui/When";
 import { WhyCard } from "../ui/WhyCard";
-import { neighboursQuery, whyQuery } from "./queries";
+import { whyQuery } from "../work/work";
+import { neighboursQuery } from "./queries";
 
 export function Overview({ workspace }: { workspace: WorkspaceDetail }) {
   const { t } = useTranslation();
-  const why = useQuery({ ...whyQuery(workspace), enabled: workspace.phase === "Pending" });
+  const why = useQuery({ ...whyQuery("workspaces", workspace), enabled: workspace.phase === "Pending" });
   const resources = workspace.resources as Record<string, string>;
   const facts: [string, ReactNode][] = [
     [t("fields.type"), t(`types.${workspace.type}`)],

@@ -1,26 +1,34 @@
 // A new workspace on one calm page: what everybody needs first, the rest folded away with sensible defaults.
-import { Accordion, Alert, Autocomplete, Button, Group, NativeSelect, Stack, TextInput } from "@mantine/core";
+import { Autocomplete, Button, Group, NativeSelect, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { IconAlertCircle } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
-import { asApiError } from "../api/error";
+import type { TemplateDetail } from "../api/types";
+import { Beside } from "../forms/Beside";
 import { CardsInput } from "../forms/CardsInput";
 import { useChoices } from "../forms/choices";
+import { Folded } from "../forms/Folded";
 import { useFaultTexts } from "../forms/useFaults";
+import { useSend } from "../forms/useSend";
 import { SaveTemplate } from "../templates/SaveTemplate";
 import { Panel } from "../ui/Panel";
-import { useErrorText } from "../ui/states";
-import { useAction } from "../ui/useAction";
-import { faultsOf, fieldOf, requestOf, type WorkspaceValues } from "./form";
+import { faultsOf, fieldOf, requestOf, templateOf, type WorkspaceValues } from "./form";
 import { MoreOptions } from "./MoreOptions";
 import { imagesQuery } from "./queries";
 
-export function WorkspaceForm({ initial }: { initial: WorkspaceValues }) {
+/** What MoreOptions asks for. */
+const folded = ["volumes", "mounts", "env", "command", "pool", "node", "account", "maxRunHours"];
+
+interface Props {
+  initial: WorkspaceValues;
+  /** The template that is changed; without, a workspace is made. */
+  template?: TemplateDetail;
+}
+
+export function WorkspaceForm({ initial, template }: Props) {
   const { t } = useTranslation();
-  const said = useErrorText();
   const texts = useFaultTexts();
   const navigate = useNavigate();
   const choices = useChoices();
@@ -29,8 +37,8 @@ export function WorkspaceForm({ initial }: { initial: WorkspaceValues }) {
     initialValues: initial,
     validate: (values) => texts(faultsOf(values)),
   });
-  const create = useAction({
-    quiet: true,
+  const sending = useSend(form, {
+    fieldOf,
     run: (values: WorkspaceValues) => take(client.POST("/api/v1/workspaces", { body: requestOf(values) })),
     changes: [["workspaces", "list"]],
     onDone: ({ namespace, name }) =>
@@ -40,33 +48,21 @@ export function WorkspaceForm({ initial }: { initial: WorkspaceValues }) {
         search: { tab: undefined },
       }),
   });
-  const submit = form.onSubmit((values) =>
-    create.mutate(values, {
-      onError: (error) => {
-        const field = fieldOf(asApiError(error).field);
-        if (field) form.setFieldError(field, said(error));
-      },
-    }),
-  );
-  // What stands at a field need not be said twice.
-  const general = create.error && !fieldOf(asApiError(create.error).field) ? create.error : undefined;
   return (
-    <form onSubmit={submit} noValidate>
+    <form onSubmit={sending.onSubmit} noValidate>
       <Stack gap="lg" maw={820}>
-        {general && (
-          <Alert color="red" icon={<IconAlertCircle size={18} />} role="alert">
-            {said(general)} {asApiError(general).field && `(${asApiError(general).field})`}
-          </Alert>
-        )}
+        {sending.problem}
         <Panel title={t("workspaces.what")}>
           <Stack>
-            <Group grow align="flex-start">
-              <TextInput
-                label={t("fields.name")}
-                description={t("forms.nameRule")}
-                required
-                {...form.getInputProps("name")}
-              />
+            <Beside>
+              {!template && (
+                <TextInput
+                  label={t("fields.name")}
+                  description={t("forms.nameRule")}
+                  required
+                  {...form.getInputProps("name")}
+                />
+              )}
               <NativeSelect
                 label={t("fields.type")}
                 description={t(`types.${form.values.type}Text`)}
@@ -76,7 +72,7 @@ export function WorkspaceForm({ initial }: { initial: WorkspaceValues }) {
                 }))}
                 {...form.getInputProps("type")}
               />
-            </Group>
+            </Beside>
             <Autocomplete
               label={t("fields.image")}
               description={t("forms.imageText")}
@@ -93,7 +89,7 @@ export function WorkspaceForm({ initial }: { initial: WorkspaceValues }) {
         </Panel>
         <Panel title={t("workspaces.howMuch")}>
           <Stack>
-            <Group grow align="flex-start">
+            <Beside>
               <TextInput
                 label={t("fields.cpu")}
                 description={t("forms.cpuText")}
@@ -104,7 +100,7 @@ export function WorkspaceForm({ initial }: { initial: WorkspaceValues }) {
                 description={t("forms.memoryText")}
                 {...form.getInputProps("memory")}
               />
-            </Group>
+            </Beside>
             <CardsInput
               value={form.values.cards}
               onChange={(cards) => form.setFieldValue("cards", cards)}
@@ -113,19 +109,24 @@ export function WorkspaceForm({ initial }: { initial: WorkspaceValues }) {
             />
           </Stack>
         </Panel>
-        <Accordion variant="separated" radius="lg" defaultValue={initial.mounts.length > 0 ? "more" : null}>
-          <Accordion.Item value="more">
-            <Accordion.Control>{t("forms.more")}</Accordion.Control>
-            <Accordion.Panel>
-              <MoreOptions form={form} choices={choices} />
-            </Accordion.Panel>
-          </Accordion.Item>
-        </Accordion>
+        <Folded fields={folded} errors={form.errors} opened={initial.mounts.length > 0}>
+          <MoreOptions form={form} choices={choices} />
+        </Folded>
         <Group justify="flex-end">
-          <SaveTemplate kind="workspace" body={() => ({ ...requestOf(form.values), name: undefined })} />
-          <Button type="submit" loading={create.isPending}>
-            {t("workspaces.create")}
-          </Button>
+          <SaveTemplate
+            kind="workspace"
+            template={template}
+            body={() =>
+              form.validate().hasErrors
+                ? undefined
+                : templateOf(form.values, template?.body as Record<string, unknown>)
+            }
+          />
+          {!template && (
+            <Button type="submit" loading={sending.busy}>
+              {t("workspaces.create")}
+            </Button>
+          )}
         </Group>
       </Stack>
     </form>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { suggestName } from "../forms/values";
-import { faultsOf, fieldOf, initialValues, requestOf, valuesOf } from "./form";
+import { faultsOf, fieldOf, initialValues, requestOf, templateOf, valuesOf } from "./form";
 
 const good = { ...initialValues, name: "desk", image: "busybox" };
 
@@ -84,7 +84,6 @@ describe("fields of the portal", () => {
     expect(fieldOf("spec.image")).toBe("image");
     expect(fieldOf("maxRunSeconds")).toBe("maxRunHours");
     expect(fieldOf("elsewhere")).toBeUndefined();
-    expect(fieldOf(undefined)).toBeUndefined();
   });
 });
 
@@ -92,4 +91,17 @@ it("suggests names that are names", () => {
   for (const chance of [0, 0.37, 0.999]) {
     expect(suggestName("work", () => chance)).toMatch(/^work-[a-z]{3}\d{2}$/);
   }
+});
+
+it("keeps what a template holds and the form does not know", () => {
+  const before = {
+    image: "a",
+    ports: [{ name: "web", port: 80 }],
+    account: "physics",
+    mounts: [{ secret: "token", path: "/run/token" }],
+  };
+  const after = templateOf({ ...initialValues, ...valuesOf(before), image: "b", account: "" }, before);
+  expect(after).toMatchObject({ image: "b", ports: before.ports, mounts: before.mounts });
+  expect(after).not.toHaveProperty("account");
+  expect(after).not.toHaveProperty("name");
 });

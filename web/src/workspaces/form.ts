@@ -108,6 +108,38 @@ export function requestOf(values: WorkspaceValues): NewWorkspace {
   return request as unknown as NewWorkspace;
 }
 
+/** What the form asks for, as the request names it. */
+const known = new Set([
+  "name",
+  "image",
+  "type",
+  "cpu",
+  "memory",
+  "account",
+  "serviceLevel",
+  "cards",
+  "pools",
+  "nodes",
+  "volumes",
+  "mounts",
+  "env",
+  "command",
+  "maxRunSeconds",
+]);
+
+/** What a template holds after the form; what the form does not know of it stays as it was. */
+export function templateOf(
+  values: WorkspaceValues,
+  before: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const { name: _name, ...said } = requestOf(values);
+  const kept = Object.entries(before).filter(([field]) => !known.has(field));
+  const others = rowsOf<MountValues>(before.mounts).filter((one) => !one.claim);
+  const mounts = [...(said.mounts ?? []), ...others];
+  return { ...Object.fromEntries(kept), ...said, ...(mounts.length ? { mounts } : {}) };
+}
+
+const rowsOf = <Row>(value: unknown) => (Array.isArray(value) ? (value as Row[]) : []);
 const text = (value: unknown, otherwise = "") => (typeof value === "string" ? value : otherwise);
 
 /** The values of a template. Templates may have been written by hand: what does not fit is left as it was. */
@@ -115,7 +147,6 @@ export function valuesOf(body: Record<string, unknown>): Partial<WorkspaceValues
   const cards = body.cards as Partial<Record<"resource" | "count" | "share", unknown>> | undefined;
   const command = Array.isArray(body.command) ? (body.command as string[]) : [];
   const shell = command[0] === "sh" && command[1] === "-c";
-  const rows = <Row>(value: unknown) => (Array.isArray(value) ? (value as Row[]) : []);
   const type = ["Terminal", "Jupyter", "CodeServer"].includes(text(body.type)) ? body.type : "Terminal";
   return {
     type: type as WorkspaceValues["type"],
@@ -132,14 +163,14 @@ export function valuesOf(body: Record<string, unknown>): Partial<WorkspaceValues
           share: parseQuantity(cards.share as string | undefined) ?? 0.5,
         }
       : noCards,
-    pool: text(rows<string>(body.pools)[0]),
-    node: text(rows<string>(body.nodes)[0]),
-    volumes: rows<VolumeValues>(body.volumes).map(({ name, path, size }) => ({
+    pool: text(rowsOf<string>(body.pools)[0]),
+    node: text(rowsOf<string>(body.nodes)[0]),
+    volumes: rowsOf<VolumeValues>(body.volumes).map(({ name, path, size }) => ({
       name,
       path,
       size: String(size),
     })),
-    mounts: rows<MountValues>(body.mounts)
+    mounts: rowsOf<MountValues>(body.mounts)
       .filter((one) => one.claim)
       .map(({ claim, path, readOnly }) => ({ claim, path, readOnly: readOnly === true })),
     env: Object.entries((body.env as Record<string, string> | undefined) ?? {}).map(([name, value]) => ({
@@ -152,8 +183,7 @@ export function valuesOf(body: Record<string, unknown>): Partial<WorkspaceValues
 }
 
 /** The field of the form that a field of the request is about, so that the portal's word stands where it belongs. */
-export function fieldOf(field: string | undefined): string | undefined {
-  if (!field) return undefined;
+export function fieldOf(field: string): string | undefined {
   const path = field.replace(/\[(\d+)\]/g, ".$1").replace(/^spec\./, "");
   const first = path.split(".")[0] ?? "";
   if (path === "cards" || path === "cards.resource") return "cards.resource";

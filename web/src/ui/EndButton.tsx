@@ -1,0 +1,40 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import type { QueryKey } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Confirm } from "./Confirm";
+import { useAction } from "./useAction";
+
+interface Props {
+  label: string;
+  title: string;
+  /** What happens then. */
+  children: ReactNode;
+  run: () => Promise<unknown>;
+  done: string;
+  changes: QueryKey[];
+}
+
+/** Ends something in a row of a list, after asking. */
+export function EndButton({ label, title, children, run, done, changes }: Props) {
+  const [asking, question] = useDisclosure();
+  const end = useAction({ run, done, changes, onDone: question.close });
+  return (
+    <>
+      <Button size="xs" variant="subtle" color="red" onClick={question.open}>
+        {label}
+      </Button>
+      <Confirm
+        opened={asking}
+        onClose={question.close}
+        onConfirm={() => end.mutate()}
+        busy={end.isPending}
+        danger
+        title={title}
+        confirm={label}
+      >
+        {children}
+      </Confirm>
+    </>
+  );
+}

@@ -1,0 +1,175 @@
+// The list of workspaces or jobs: what is searched for, whose, and the rows. Columns come from the folder of the kind.
+import { Button, Group, SegmentedControl, Table, Text, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { type IconLock, IconPlus, IconSearch } from "@tabler/icons-react";
+import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useMe } from "../app/session";
+import { say } from "../i18n/say";
+import { More } from "../ui/More";
+import { PageHeader } from "../ui/PageHeader";
+import { type Phase, Status } from "../ui/Status";
+import { Empty, Loaded } from "../ui/states";
+import { Rows } from "../ui/Table";
+import ui from "../ui/ui.module.css";
+import { When } from "../ui/When";
+import { type Kind, pages, type Work } from "./work";
+
+/** What is asked for: a text, and whose. */
+export function useSearching() {
+  const [search, setSearch] = useState("");
+  const [whose, setWhose] = useState("mine");
+  const [wanted] = useDebouncedValue(search.trim(), 200);
+  const filter = { search: wanted || undefined, mine: whose === "mine" };
+  return { search, setSearch, whose, setWhose, filter };
+}
+
+interface View extends Work {
+  phase: Phase;
+  user?: string | null;
+  message?: string | null;
+  estimatedStart?: string | null;
+  created?: string | null;
+}
+
+/** A column: its head, and what stands in it. */
+export type Column<Item> = [head: string, cell: (item: Item) => ReactNode];
+
+interface Props<Item> {
+  kind: Kind;
+  icon: typeof IconLock;
+  searching: ReturnType<typeof useSearching>;
+  query: UseInfiniteQueryResult<InfiniteData<{ items: Item[] }>>;
+  /** Columns between the state and the day it was made. */
+  columns: Column<Item>[];
+  /** More to choose from, beside the search and below it. */
+  filters?: ReactNode;
+  facets?: ReactNode;
+  /** Something besides the search leaves rows out. */
+  filtered?: boolean;
+}
+
+export function WorkList<Item extends View>(props: Props<Item>) {
+  const { kind, icon, searching, query, columns, filters, facets, filtered } = props;
+  const { t } = useTranslation();
+  const me = useMe();
+  const wanted = searching.filter.search;
+  // Who sees nobody else's work needs no choice.
+  const others = me.platformAdmin || Object.values(me.accounts).some((role) => role !== "guest");
+  const create = (
+    <Button component={Link} to={`/${kind}/new`} leftSection={<IconPlus size={18} />}>
+      {t(`${kind}.new`)}
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader title={t(`nav.${kind}`)} text={t(`${kind}.text`)} actions={create} />
+      <Group mb="md">
+        <TextInput
+          aria-label={t(`${kind}.search`)}
+          placeholder={t(`${kind}.search`)}
+          leftSection={<IconSearch size={16} aria-hidden />}
+          value={searching.search}
+          onChange={(event) => searching.setSearch(event.currentTarget.value)}
+          flex={1}
+          miw={200}
+          maw={420}
+        />
+        {filters}
+        {others && (
+          <SegmentedControl
+            aria-label={t("lists.whose")}
+            value={searching.whose}
+            onChange={searching.setWhose}
+            data={[
+              { value: "mine", label: t("lists.mine") },
+              { value: "all", label: t("lists.all") },
+            ]}
+          />
+        )}
+      </Group>
+      {facets}
+      <Loaded query={query}>
+        {(data) => {
+          const items = data.pages.flatMap((page) => page.items);
+          if (items.length > 0) {
+            return <WorkRows kind={kind} items={items} columns={columns} whose={searching.whose === "all"} />;
+          }
+          return wanted || filtered ? (
+            <Empty icon={IconSearch} title={t("lists.noHit")}>
+              {filtered ? t("lists.noHitFilter") : t("lists.noHitText", { search: wanted })}
+            </Empty>
+          ) : (
+            <Empty icon={icon} title={t(`${kind}.none`)} action={create}>
+              {t(`${kind}.noneText`)}
+            </Empty>
+          );
+        }}
+      </Loaded>
+      <More query={query} />
+    </>
+  );
+}
+
+interface RowsProps<Item> {
+  kind: Kind;
+  items: Item[];
+  columns: Column<Item>[];
+  whose: boolean;
+}
+
+function WorkRows<Item extends View>({ kind, items, columns, whose }: RowsProps<Item>) {
+  const { t } = useTranslation();
+  const all: Column<Item>[] = [
+    ...(whose ? [[t("fields.user"), (one) => one.user ?? "–"] satisfies Column<Item>] : []),
+    [t("fields.state"), (one) => <State work={one} />],
+    ...columns,
+    [t("fields.created"), (one) => <When at={one.created} />],
+  ];
+  return (
+    <Rows label={t(`nav.${kind}`)} heads={[t("fields.name"), ...all.map(([head]) => head)]}>
+      {items.map((one) => (
+        <Table.Tr key={`${one.namespace}/${one.name}`}>
+          <Table.Td>
+            <Link
+              to={pages[kind]}
+              params={{ namespace: one.namespace, name: one.name }}
+              search={{ tab: undefined }}
+              className={ui.rowLink}
+            >
+              {one.name}
+            </Link>
+          </Table.Td>
+          {all.map(([head, cell]) => (
+            <Table.Td key={head}>{cell(one)}</Table.Td>
+          ))}
+        </Table.Tr>
+      ))}
+    </Rows>
+  );
+}
+
+const waits: Phase[] = ["Pending", "Prequeue"];
+
+/** How it is; of what waits also why, or when it is expected to start. */
+function State({ work }: { work: View }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <Status phase={work.phase} />
+      {waits.includes(work.phase) && (
+        <Text size="xs" c="dimmed" lineClamp={1} maw={280}>
+          {work.estimatedStart ? (
+            <>
+              {t("why.start")} <When at={work.estimatedStart} />
+            </>
+          ) : (
+            say(work.message)
+          )}
+        </Text>
+      )}
+    </>
+  );
+}
