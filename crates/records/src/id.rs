@@ -91,6 +91,10 @@ identifier! {
     /// A template.
     TemplateId
 }
+identifier! {
+    /// A kubeconfig that was given out, as it is listed and revoked.
+    KubeconfigId
+}
 secret! {
     /// The hash of a password, in the form its hasher reads.
     PasswordHash

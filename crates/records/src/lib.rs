@@ -15,7 +15,9 @@ mod database;
 mod error;
 mod id;
 mod identity;
+mod issuer;
 mod key;
+mod kubeconfig;
 mod maintenance;
 mod page;
 mod preference;
@@ -28,9 +30,13 @@ mod user;
 pub use attempt::{Attempt, AttemptLimit};
 pub use audit::{Actor, ActorKind, AuditFilter, AuditRecord, Entry, Outcome, Retention};
 pub use error::{Error, Result};
-pub use id::{AuditId, KeyId, PasswordHash, SessionId, TemplateId, TokenHash, UserId};
+pub use id::{AuditId, KeyId, KubeconfigId, PasswordHash, SessionId, TemplateId, TokenHash, UserId};
 pub use identity::Identity;
+pub use issuer::{
+    Code, Device, DeviceState, Grant, Interaction, NewDevice, NewGrant, SigningKey, Spent, TokenKind,
+};
 pub use key::{Key, NewKey};
+pub use kubeconfig::Kubeconfig;
 pub use maintenance::Purged;
 pub use page::{Cursor, Listing, MAX_LIMIT, Page};
 pub use records::{Records, Schema};

@@ -14,11 +14,24 @@ pub struct Purged {
     pub attempts: u64,
 }
 
+/// Used refresh tokens stay until they would have ended: that somebody comes with one again shows that it was stolen.
+const ISSUED: [&str; 5] = [
+    "DELETE FROM issuer_interactions WHERE expires_at < $1",
+    "DELETE FROM issuer_codes WHERE expires_at < $1",
+    "DELETE FROM issuer_tokens WHERE expires_at < $1",
+    "DELETE FROM issuer_devices WHERE expires_at < $1",
+    "DELETE FROM issuer_grants WHERE expires_at < $1",
+];
+
 impl Records {
-    /// Takes out sessions that ended before a time, and counts of tries to log in that no longer matter.
+    /// Takes out sessions, grants, codes and tokens that ended before a time, and counts of tries to log in that no
+    /// longer matter.
     pub async fn purge(&self, ended_before: Timestamp, now: Timestamp) -> Result<Purged> {
         let sessions = Query::new("DELETE FROM sessions WHERE expires_at < $1 OR revoked_at < $1");
         let attempts = Query::new("DELETE FROM login_attempts WHERE due_at <= $1");
+        for text in ISSUED {
+            self.database.write(Query::new(text).bind(ended_before)).await?;
+        }
         Ok(Purged {
             sessions: self.database.write(sessions.bind(ended_before)).await?,
             attempts: self.database.write(attempts.bind(now)).await?,

@@ -8,6 +8,7 @@ mod attempts;
 mod audit;
 mod backup;
 mod identities;
+mod issuer;
 mod keys;
 mod kill;
 mod paging;
