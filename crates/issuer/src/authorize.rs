@@ -66,8 +66,8 @@ enum Step {
 }
 
 /// The next step; pure.
-fn step(request: &Request, trusted: bool, who: Option<Option<Timestamp>>, now: Timestamp) -> Step {
-    let Some(at) = who else { return Step::SignIn { again: false } };
+fn step(request: &Request, trusted: bool, who: Option<&SignedIn>, now: Timestamp) -> Step {
+    let Some(SignedIn { at, .. }) = who else { return Step::SignIn { again: false } };
     let too_old = request
         .max_age
         .is_some_and(|most| at.is_none_or(|at| now.duration_since(at) > SignedDuration::from_secs(most)));
@@ -92,7 +92,7 @@ impl Issuer {
     async fn go_on(&self, request: Request, who: Option<&SignedIn>) -> Result<Authorized, Refusal> {
         let trusted = self.settings.clients.get(&request.client).is_some_and(|client| client.trusted);
         let now = self.host.now();
-        let next = step(&request, trusted, who.map(|who| who.at), now);
+        let next = step(&request, trusted, who, now);
         let refused = |code| {
             let refusal = Refusal::new(code, "the user has to be asked, and prompt is none");
             Authorized::Go(self.refuse(&request.redirect, request.state.as_deref(), &refusal))

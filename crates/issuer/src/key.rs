@@ -144,8 +144,8 @@ impl RsaKey {
 
 impl Signer {
     /// Opens a key that was sealed; nothing if the secret is another.
-    pub(crate) fn open(sealer: &Sealer, id: &str, sealed: &str) -> Option<Self> {
-        let pair = ecdsa(&sealer.open(id, sealed)?)?;
+    pub(crate) fn open(sealer: &Sealer, id: &str, private: &str) -> Option<Self> {
+        let pair = ecdsa(&sealer.open(id, private)?)?;
         Some(Self { id: id.to_owned(), pair: Pair::Ecdsa(Box::new(pair)) })
     }
 

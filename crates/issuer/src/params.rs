@@ -1,6 +1,6 @@
 //! Parameters of a request, each at most once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::Refusal;
 
@@ -16,10 +16,11 @@ impl Params {
     pub fn parse(text: &[u8]) -> Self {
         let mut params = Self::default();
         for (name, value) in form_urlencoded::parse(text).into_owned() {
-            if params.values.contains_key(&name) {
-                params.twice.push(name);
-            } else {
-                params.values.insert(name, value);
+            match params.values.entry(name) {
+                Entry::Occupied(there) => params.twice.push(there.key().clone()),
+                Entry::Vacant(place) => {
+                    place.insert(value);
+                }
             }
         }
         params.values.retain(|_, value| !value.is_empty());

@@ -28,14 +28,14 @@ pub(crate) struct Plan {
 }
 
 /// The plan for keys that were made at these times, the oldest first.
-pub(crate) fn plan(made: &[Timestamp], now: Timestamp, schedule: Schedule) -> Plan {
+pub(crate) fn plan(keys: &[Timestamp], now: Timestamp, schedule: Schedule) -> Plan {
     let signs_from = |at: Timestamp| at.saturating_add(schedule.ahead).unwrap_or(Timestamp::MAX);
     let passed = |at: Timestamp, for_long: SignedDuration| now.duration_since(at) >= for_long;
     // Where none has been shown for long enough, the oldest has been for longest.
-    let current = made.iter().rposition(|at| signs_from(*at) <= now);
-    let signer = if made.is_empty() { None } else { Some(current.unwrap_or(0)) };
-    let make = made.last().is_none_or(|newest| passed(*newest, schedule.signs));
-    let forget = made.iter().rposition(|at| passed(signs_from(*at), schedule.after)).unwrap_or(0);
+    let current = keys.iter().rposition(|at| signs_from(*at) <= now);
+    let signer = if keys.is_empty() { None } else { Some(current.unwrap_or(0)) };
+    let make = keys.last().is_none_or(|newest| passed(*newest, schedule.signs));
+    let forget = keys.iter().rposition(|at| passed(signs_from(*at), schedule.after)).unwrap_or(0);
     Plan { signer, make, forget }
 }
 
