@@ -2,12 +2,13 @@
 # The commands a person types. Each takes --name NAME (default: default).
 
 command_up() {
-  local option node=no pod_groups=no
+  local option node=no pod_groups=no authentication=
   parse_names "$@"
   for option in "${OPTIONS[@]}"; do
     case $option in
       --node) node=yes ;;
       --pod-groups) pod_groups=yes ;;
+      --authentication=?*) authentication=${option#*=} ;;
       *) fail "up: unknown option $option" ;;
     esac
   done
@@ -16,15 +17,17 @@ command_up() {
   if [[ $node == yes ]] && ! is_root; then
     fail "up --node: a real node needs root (containers, network devices, mounts); the control plane alone does not"
   fi
+  [[ -z $authentication || -r $authentication ]] || fail "up: cannot read $authentication"
   ensure_built
   lock_instance
   if is_complete; then
     [[ $node == no || -d $STATE/node ]] || fail "'$NAME' is already running, without a node; end it first: dev/real down --name $NAME"
     [[ $pod_groups == no || -e $STATE/pod-groups ]] || fail "'$NAME' is already running, without PodGroups; end it first: dev/real down --name $NAME"
+    [[ -z $authentication || -e $STATE/authentication.yaml ]] || fail "'$NAME' is already running, without it; end it first: dev/real down --name $NAME"
     say "'$NAME' is already running"
   else
     clear_leftovers
-    bring_up "$node" "$pod_groups"
+    bring_up "$node" "$pod_groups" "$authentication"
   fi
   unlock_instance
   printf '%s\n' "$STATE/kubeconfig"
@@ -42,7 +45,7 @@ clear_leftovers() {
   stop_instance
 }
 
-# bring_up NODE POD_GROUPS: whole or not at all.
+# bring_up NODE POD_GROUPS AUTHENTICATION: whole or not at all.
 bring_up() {
   local started=$SECONDS
   umask 077
@@ -50,6 +53,9 @@ bring_up() {
   UNFINISHED=yes
   if [[ $2 == yes ]]; then
     touch "$STATE/pod-groups"
+  fi
+  if [[ -n $3 ]]; then
+    cp "$3" "$STATE/authentication.yaml"
   fi
   start_control_plane
   if [[ $1 == yes ]]; then

@@ -20,6 +20,7 @@ feature_flags() {
 
 api_flags() {
   if [[ -e $STATE/pod-groups ]]; then printf '%s\n' "--runtime-config=$POD_GROUP_API"; fi
+  if [[ -e $STATE/authentication.yaml ]]; then printf '%s\n' "--authentication-config=$STATE/authentication.yaml"; fi
 }
 
 start_control_plane() {

@@ -9,7 +9,9 @@ mod failure;
 mod grant;
 mod job;
 mod jobs;
+mod kubeconfig;
 mod login;
+mod oauth;
 mod output;
 mod policy;
 mod portal;
@@ -20,6 +22,7 @@ mod scheduler;
 mod simulate;
 mod top;
 mod up;
+mod ways;
 mod workspace;
 
 use clap::{Parser, Subcommand};
@@ -48,6 +51,8 @@ enum Command {
     Workspace(workspace::Arguments),
     /// Submit, list, follow and stop jobs.
     Job(job::Arguments),
+    /// Write, list and revoke kubeconfigs for your namespace.
+    Kubeconfig(kubeconfig::Arguments),
     /// List, show, make and import accounts.
     Account(account::Arguments),
     /// Show what clean-up policies would do.
@@ -89,6 +94,7 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Login(arguments) => login::run(arguments).await,
         Command::Workspace(arguments) => workspace::run(arguments).await,
         Command::Job(arguments) => job::run(arguments).await,
+        Command::Kubeconfig(arguments) => kubeconfig::run(arguments).await,
         Command::Account(arguments) => account::run(arguments).await,
         Command::Policy(arguments) => policy::run(arguments).await,
         Command::Cleanup(arguments) => cleanup::run(arguments).await,

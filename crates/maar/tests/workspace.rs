@@ -1,5 +1,5 @@
-//! `maar login` and `maar workspace` as people run them: the binary against `maar up`, and its exit codes.
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+//! `maar login`, `maar workspace` and `maar kubeconfig` as people run them: the binary against `maar up`, and its exit codes.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use std::{
     path::Path,
@@ -62,21 +62,25 @@ async fn says(folder: &Path, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Gives the first administrator a password of his own, as the pages do.
-async fn change_password(address: &str, first: &str) {
+/// A request of a page, and the cookie of its answer.
+async fn send(address: &str, request: axum::http::request::Builder, body: Value) -> Option<String> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = kube::Client::try_from(kube::Config::new(address.parse().unwrap())).unwrap();
-    let send = async |request: axum::http::request::Builder, body: Value| {
-        let request = request.header("x-maar-request", "1").header("content-type", "application/json");
-        let answer = client.send(request.body(body.to_string().into_bytes().into()).unwrap()).await.unwrap();
-        assert!(answer.status().is_success(), "{}", answer.status());
-        answer.headers().get("set-cookie").map(|cookie| cookie.to_str().unwrap().to_owned())
-    };
+    let request = request.header("x-maar-request", "1").header("content-type", "application/json");
+    let answer = client.send(request.body(body.to_string().into_bytes().into()).unwrap()).await.unwrap();
+    assert!(answer.status().is_success(), "{}", answer.status());
+    answer.headers().get("set-cookie").map(|cookie| cookie.to_str().unwrap().to_owned())
+}
+
+/// Gives the first administrator a password of his own, as the pages do; the session in which he did.
+async fn change_password(address: &str, first: &str) -> String {
+    let send = async |request, body| send(address, request, body).await;
     let post = axum::http::Request::post("/api/v1/login");
     let cookie = send(post, serde_json::json!({ "name": "admin", "password": first })).await.unwrap();
-    let put =
-        axum::http::Request::put("/api/v1/me/password").header("cookie", cookie.split(';').next().unwrap());
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    let put = axum::http::Request::put("/api/v1/me/password").header("cookie", &cookie);
     send(put, serde_json::json!({ "current": first, "new": "correct horse battery" })).await;
+    cookie
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,4 +136,89 @@ async fn people_log_in_and_use_workspaces() {
     let pid = cluster.id().unwrap().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().await.unwrap().success());
     assert!(cluster.wait().await.unwrap().success());
+}
+
+/// Logs in with a browser elsewhere, which has a session: answers the code that the command shows.
+async fn log_in_by_device(here: &Path, address: &str, cookie: &str) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_maar"))
+        .args(["login", address, "--device"])
+        .env("MAAR_LOGIN", here.join("login.json"))
+        .current_dir(here)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let line = lines.next_line().await.unwrap().unwrap();
+    let code = line.rsplit(' ').next().unwrap();
+    let request = axum::http::Request::post(format!("/api/v1/device/{code}")).header("cookie", cookie);
+    send(address, request, serde_json::json!({ "approve": true })).await;
+    assert!(child.wait().await.unwrap().success());
+}
+
+/// Lists Pods as kubectl does with a kubeconfig.
+async fn lists(file: &Path) -> Result<(), u16> {
+    let read = kube::config::Kubeconfig::read_from(file).unwrap();
+    let options = kube::config::KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(read, &options).await.unwrap();
+    let namespace = config.default_namespace.clone();
+    let client = kube::Client::try_from(config).unwrap();
+    let pods: kube::Api<k8s_openapi::api::core::v1::Pod> = kube::Api::namespaced(client, &namespace);
+    match pods.list(&kube::api::ListParams::default()).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) => Err(status.code),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_without_a_browser_log_in_and_have_kubectl_for_hours() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let (_cluster, address, first) = up(here).await;
+    assert_eq!(maar(here, &["kubeconfig", "list"], "").await.status.code(), Some(4), "nobody is logged in");
+    let cookie = change_password(&address, &first).await;
+    log_in_by_device(here, &address, &cookie).await;
+
+    let file = here.join("config");
+    let there = "apiVersion: v1\nkind: Config\ncurrent-context: work\npreferences: {}\n\
+        clusters:\n- {name: work, cluster: {server: 'https://work.example'}}\n\
+        users:\n- {name: me, user: {token: abc}}\n\
+        contexts:\n- {name: work, context: {cluster: work, user: me}}\n";
+    std::fs::write(&file, there).unwrap();
+    let path = file.to_str().unwrap();
+    for mode in ["certificate", "token"] {
+        let said =
+            says(here, &["kubeconfig", "write", "--mode", mode, "--kubeconfig", path, "--hours", "1"]).await;
+        assert!(said.contains("The context admin@127.0.0.1:") && said.contains(mode), "{said}");
+        assert_eq!(lists(&file).await, Ok(()), "{mode}");
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let written: Value = serde_saphyr::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let old: Value = serde_saphyr::from_str(there).unwrap();
+        for list in ["clusters", "users", "contexts"] {
+            assert_eq!(
+                (&written[list][0], written[list].as_array().unwrap().len()),
+                (&old[list][0], 2),
+                "{list}"
+            );
+        }
+        let items = says(here, &["kubeconfig", "list", "-o", "json"]).await;
+        let items: Value = serde_json::from_str(&items).unwrap();
+        let id = items["items"][0]["id"].as_str().unwrap().to_owned();
+        assert!(says(here, &["kubeconfig", "revoke", &id]).await.contains("revoked"));
+        assert!(matches!(lists(&file).await, Err(401 | 403)), "{mode}");
+    }
+    let refused = maar(here, &["kubeconfig", "write", "--mode", "oidc", "--kubeconfig", path], "").await;
+    assert_eq!(refused.status.code(), Some(4), "maar up has no https, so the cluster knows no provider");
+    std::fs::write(&file, "clusters: nonsense").unwrap();
+    assert!(!maar(here, &["kubeconfig", "write", "--kubeconfig", path], "").await.status.success());
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        "clusters: nonsense",
+        "what is no kubeconfig is left alone"
+    );
+    assert_eq!(maar(here, &["kubeconfig", "revoke", "../me"], "").await.status.code(), Some(3));
 }

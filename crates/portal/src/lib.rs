@@ -14,7 +14,9 @@ mod describe;
 mod error;
 mod identity;
 mod image;
+mod issuer;
 mod job;
+mod kubeconfig;
 mod live;
 mod metrics;
 mod namespace;
@@ -41,6 +43,12 @@ mod workspace;
 
 pub use cards::{CardSource, MakerMetrics, MetricNames, UnknownMetric};
 pub use identity::{Entropy, FirstAdmin, PasswordCost, ProviderError, Providers, first_admin};
+pub use issuer::{IssuerError, IssuerSettings};
+pub use kubeconfig::{
+    KubeconfigMode, KubeconfigSettings, Request as CertificateRequest, certificate_name, certificate_pem,
+    install_user_role,
+};
+pub use maar_issuer::{CLI as CLI_CLIENT, DEVICE_PREFIX, KUBERNETES as KUBERNETES_CLIENT, ProofKey};
 pub use metrics::{OpenLabel, PortalMetrics, RequestLabels, RouteLabel};
 pub use namespace::UserLimits;
 pub use openapi::openapi;

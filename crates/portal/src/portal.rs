@@ -5,11 +5,14 @@ use std::{fmt, sync::Arc, time::Duration};
 use jiff::SignedDuration;
 use kube::Client;
 use maar_controller::clock::SharedClock;
+use maar_issuer::Issuer;
 use maar_records::Records;
 
 use crate::{
     cards::{CardSource, Cards, MetricNames},
     identity::{Entropy, PasswordCost, Passwords, Providers, Rate, Rates},
+    issuer::IssuerSettings,
+    kubeconfig::KubeconfigSettings,
     live::Live,
     metrics::PortalMetrics,
     namespace::{Namespaces, UserLimits},
@@ -55,6 +58,10 @@ pub struct Settings {
     pub providers: Providers,
     /// Everybody may sign in as anybody. Only where nobody else can reach the portal; see [`crate::role()`].
     pub development: bool,
+    /// The OpenID provider; none if other tools do not sign in here.
+    pub issuer: Option<IssuerSettings>,
+    /// Kubeconfigs; none if nobody gets one.
+    pub kubeconfig: Option<KubeconfigSettings>,
 }
 
 impl Settings {
@@ -78,6 +85,8 @@ impl Settings {
             cards_every: Duration::from_secs(30),
             providers: Providers::default(),
             development: false,
+            issuer: None,
+            kubeconfig: None,
         }
     }
 
@@ -116,6 +125,7 @@ pub struct Portal {
     pub(crate) passwords: Passwords,
     pub(crate) rates: Rates,
     pub(crate) terminals: Seats,
+    pub(crate) issuer: Option<Issuer>,
 }
 
 impl fmt::Debug for Portal {
@@ -135,11 +145,14 @@ impl Portal {
     ) -> Result<Arc<Self>, PortalError> {
         let passwords = Passwords::new(settings.password_cost, entropy.clone())
             .map_err(|error| PortalError::Passwords(error.to_string()))?;
+        let live = Live::default();
+        let issuer = crate::issuer::provider(&settings, &records, &live, (&clock, &entropy));
         let each = Duration::from_secs(1) / settings.requests_per_second.max(1);
         Ok(Arc::new(Self {
             namespaces: Namespaces::new(client.clone(), settings.limits.clone(), settings.profiles.clone()),
             rates: Rates::new(Rate { burst: settings.requests_per_second.saturating_mul(4), each }),
-            live: Live::default(),
+            live,
+            issuer,
             overview: Overview::default(),
             terminals: Seats::default(),
             cards: Cards::default(),

@@ -4,6 +4,23 @@
  */
 
 export interface paths {
+    "/.well-known/openid-configuration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the OpenID provider can do, and where */
+        get: operations["discoverIssuer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/docs": {
         parameters: {
             query?: never;
@@ -138,6 +155,42 @@ export interface paths {
         get: operations["streamChanges"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/consents/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a client asks for */
+        get: operations["getConsent"];
+        put?: never;
+        /** Agree, or not; the browser goes on to the address that is answered */
+        post: operations["answerConsent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/device/{code}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The program that waits with a code */
+        get: operations["getDevice"];
+        put?: never;
+        /** Let it in in one's own name, or not */
+        post: operations["answerDevice"];
         delete?: never;
         options?: never;
         head?: never;
@@ -401,6 +454,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/kubeconfig": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which kubeconfigs one can have, and for what */
+        get: operations["getKubeconfigOffer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/kubeconfigs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End a kubeconfig: whoever has it may nothing any more */
+        delete: operations["revokeKubeconfig"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/login": {
         parameters: {
             query?: never;
@@ -549,6 +636,24 @@ export interface paths {
         put?: never;
         /** Make an API key; its secret is shown this once */
         post: operations["createKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/kubeconfigs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The own kubeconfigs, without what they prove by */
+        get: operations["listKubeconfigs"];
+        put?: never;
+        /** Make a kubeconfig for a device; it is shown this once */
+        post: operations["createKubeconfig"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1349,6 +1454,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/oauth/authorize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A client sends a browser to sign in; goes on to the client, or asks its user first */
+        get: operations["authorize"];
+        put?: never;
+        /** The same with a form */
+        post: operations["authorizeByForm"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A program without a browser begins to sign in */
+        post: operations["beginDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Keys that tokens are checked with */
+        get: operations["listIssuerKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A client takes a token back */
+        post: operations["revokeToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A code, a refresh token or a device becomes tokens */
+        post: operations["issueToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/userinfo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who the user of an access token is */
+        get: operations["readUserinfo"];
+        put?: never;
+        /** The same */
+        post: operations["readUserinfoByForm"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1659,6 +1868,16 @@ export interface components {
         Code: "signedOut" | "wrongPassword" | "loginRefused" | "passwordChangeRequired" | "crossSite" | "scopeMissing" | "forbidden" | "notFound" | "methodNotAllowed" | "invalid" | "conflict" | "previewRequired" | "quotaExceeded" | "tooLarge" | "tooMany" | "unavailable" | "internal";
         /** @description What a schedule does when the job before is not over. */
         Concurrency: "Allow" | "Forbid" | "Replace";
+        /** @description What a client asks for. */
+        ConsentView: {
+            /** @description What it calls itself. */
+            client: string;
+            /** @description Whether it has to be agreed to; if not, it is one of Maar's own programs, and the page may go on by itself. */
+            needed: boolean;
+            /** @description Where the answer goes. */
+            redirect: string;
+            scopes: string[];
+        };
         /** @description Which container of a Pod. */
         ContainerQuery: {
             /** @description The container; the one that the Pod itself prefers if it is not said. */
@@ -1668,6 +1887,13 @@ export interface components {
         DevelopmentLogin: {
             /** @description The name of a user, who is made if there is none. */
             user: string;
+        };
+        /** @description A program that waits with a code. */
+        DeviceView: {
+            /** @description What it calls itself. */
+            client: string;
+            expires: string;
+            scopes: string[];
         };
         /** @description How a node is emptied. */
         Drain: {
@@ -2081,6 +2307,32 @@ export interface components {
             revoked: boolean;
             scopes: string[];
         };
+        /** @description How a kubeconfig proves whose it is. */
+        KubeconfigMode: "certificate" | "oidc" | "token";
+        /** @description Which kubeconfigs one can have. */
+        KubeconfigOffer: {
+            /**
+             * Format: int64
+             * @description How many hours one works at most.
+             */
+            longestHours?: number | null;
+            /** @description The usual one first; none if this portal gives out no kubeconfigs. */
+            modes: components["schemas"]["KubeconfigMode"][];
+            /** @description The own namespace. */
+            namespace: string;
+            /** @description Where the API server is; empty where there are no kubeconfigs. */
+            server: string;
+        };
+        /** @description A kubeconfig. */
+        KubeconfigView: {
+            created: string;
+            device: string;
+            expires: string;
+            id: string;
+            mode: components["schemas"]["KubeconfigMode"];
+            /** @description It was ended. */
+            revoked: boolean;
+        };
         /** @description A change of labels. */
         LabelChange: {
             /**
@@ -2203,6 +2455,13 @@ export interface components {
             id: string;
             /** @description Shown this once; send it as `Authorization: Bearer …`. */
             secret: string;
+        };
+        /** @description A kubeconfig that was just made. */
+        MadeKubeconfig: {
+            expires: string;
+            id: string;
+            /** @description Shown this once; without the key where a request for a certificate was sent. */
+            kubeconfig: string;
         };
         /** @description A password that was just made. */
         MadePassword: {
@@ -2524,6 +2783,21 @@ export interface components {
             name: string;
             /** @description What it may do, at most what its owner may. */
             scopes: components["schemas"]["Scope"][];
+        };
+        /** @description A kubeconfig to be made. */
+        NewKubeconfigRequest: {
+            /** @description A certificate request as PEM for the name `maar:USER:ID`, so that the key need not leave the device. */
+            csr?: string | null;
+            /** @description What the device is called. */
+            device: string;
+            /**
+             * Format: int64
+             * @description How many hours it works; 12 if it is not said. Not for `oidc`.
+             */
+            hours?: number | null;
+            /** @description With `csr`: the identifier that its name holds, `d-` and 24 digits of 0-9a-f, never used before. */
+            id?: string | null;
+            mode: components["schemas"]["KubeconfigMode"];
         };
         /** @description What people say of an object. */
         NewMetadata: {
@@ -2904,6 +3178,13 @@ export interface components {
             next?: string | null;
         };
         /** @description One page. */
+        Page15: {
+            /** @description What is on it. */
+            items: components["schemas"]["KubeconfigView"][];
+            /** @description Asks for the next page; absent on the last. */
+            next?: string | null;
+        };
+        /** @description One page. */
         Page2: {
             /** @description What is on it. */
             items: components["schemas"]["KeyView"][];
@@ -3090,6 +3371,11 @@ export interface components {
             count: number;
             /** @description The resource that counts them, such as `rdma/hca`. */
             resource: string;
+        };
+        /** @description An answer. */
+        Reply: {
+            /** @description Yes, or no. */
+            approve: boolean;
         };
         /** @description How much of each resource. A name that is absent counts as zero. */
         ResourceList: {
@@ -3356,6 +3642,10 @@ export interface components {
              * @description Minutes between the warning and the end.
              */
             warnMinutes: number;
+        };
+        /** @description Where the browser goes on. */
+        Way: {
+            redirect: string;
         };
         /** @description Why something waits. */
         Why: {
@@ -3634,6 +3924,35 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    discoverIssuer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Refused, as OAuth 2.0 and OpenID Connect have it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     readDocs: {
         parameters: {
             query?: never;
@@ -3952,6 +4271,104 @@ export interface operations {
                 content: {
                     "text/event-stream": string;
                 };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getConsent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsentView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    answerConsent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reply"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Way"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    answerDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reply"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Refused"];
         };
@@ -4389,6 +4806,48 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    getKubeconfigOffer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KubeconfigOffer"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    revokeKubeconfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     login: {
         parameters: {
             query?: never;
@@ -4627,6 +5086,57 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MadeKey"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listKubeconfigs: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page15"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    createKubeconfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewKubeconfigRequest"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeKubeconfig"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -6081,6 +6591,258 @@ export interface operations {
                 };
             };
             default: components["responses"]["Refused"];
+        };
+    };
+    authorize: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Goes on elsewhere */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused, as OAuth 2.0 and OpenID Connect have it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    authorizeByForm: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-www-form-urlencoded": {
+                    [key: string]: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Goes on elsewhere */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused, as OAuth 2.0 and OpenID Connect have it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    beginDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-www-form-urlencoded": {
+                    [key: string]: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Refused, as OAuth 2.0 and OpenID Connect have it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    listIssuerKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Refused, as OAuth 2.0 and OpenID Connect have it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    revokeToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-www-form-urlencoded": {
+                    [key: string]: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
+                };
+            };
+            /** @description Refused, as OAuth 2.0 and OpenID Connect have it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    issueToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-www-form-urlencoded": {
+                    [key: string]: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Refused, as OAuth 2.0 and OpenID Connect have it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readUserinfo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Refused, as OAuth 2.0 and OpenID Connect have it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readUserinfoByForm: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-www-form-urlencoded": {
+                    [key: string]: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Refused, as OAuth 2.0 and OpenID Connect have it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     failure::Failure,
+    oauth,
     output::print,
     remote::{Login, LoginArgs, Remote},
 };
@@ -33,11 +34,15 @@ pub(crate) struct Arguments {
     /// Read an API key from standard input instead, one that was made on the pages (for those who sign in elsewhere)
     #[arg(long, conflicts_with_all = ["password_stdin", "user"])]
     key_stdin: bool,
+    /// Sign in with a browser, here or on another machine: shows an address and a code (for machines without a browser,
+    /// and for those who sign in elsewhere)
+    #[arg(long, conflicts_with_all = ["password_stdin", "key_stdin", "user"])]
+    device: bool,
     /// How many days the key that is kept is valid
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=366))]
     days: u16,
     /// Forget the key that is kept; revoke it on the pages
-    #[arg(long, conflicts_with_all = ["address", "user", "password_stdin", "key_stdin"])]
+    #[arg(long, conflicts_with_all = ["address", "user", "password_stdin", "key_stdin", "device"])]
     forget: bool,
     #[command(flatten)]
     login: LoginArgs,
@@ -51,6 +56,10 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let remote = Remote::at(address)?;
     let login = if arguments.key_stdin {
         with_key(&remote, &line("")?).await?
+    } else if arguments.device {
+        let scope = "openid maar";
+        let tokens = oauth::by_device(&remote, maar_portal::CLI_CLIENT, scope).await?;
+        with_key(&remote, &word(&tokens, "access_token")?).await?
     } else {
         with_password(&remote, &arguments).await?
     };

@@ -12,7 +12,13 @@ use maar_records::Records;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::{client::config, grant::GrantArgs, jobs::CardArgs, output::print};
+use super::{
+    client::config,
+    grant::GrantArgs,
+    jobs::CardArgs,
+    output::print,
+    ways::{IssuerArgs, KubeconfigArgs},
+};
 
 /// What `maar portal` can be told.
 #[derive(Debug, clap::Args)]
@@ -44,6 +50,10 @@ pub(crate) struct Arguments {
     grants: GrantArgs,
     #[command(flatten)]
     identity: IdentityArgs,
+    #[command(flatten)]
+    issuer: IssuerArgs,
+    #[command(flatten)]
+    kubeconfigs: KubeconfigArgs,
     #[command(flatten)]
     runtime: RuntimeArgs,
 }
@@ -126,7 +136,8 @@ pub(crate) fn origins(external: Option<&str>, address: SocketAddr) -> anyhow::Re
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let log_level = arguments.runtime.log.install()?;
-    let client = Client::try_from(config(arguments.kubeconfig.as_deref()).await?)?;
+    let reached = config(arguments.kubeconfig.as_deref()).await?;
+    let client = Client::try_from(reached.clone())?;
     let listener = TcpListener::bind(arguments.listen).await.with_context(|| {
         format!("serving the portal on {} (choose another with --listen)", arguments.listen)
     })?;
@@ -139,6 +150,8 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
     arguments.grants.apply(&mut settings)?;
     arguments.identity.apply(&mut settings, address)?;
+    arguments.issuer.apply(&mut settings, &arguments.records)?;
+    arguments.kubeconfigs.apply(&mut settings, &reached)?;
     let environment = Environment::real();
     let records = Records::open(&arguments.records).await.context("opening the records")?;
     let entropy = Entropy::system();

@@ -19,7 +19,7 @@ use maar_nodes::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::portal::FirstArgs;
+use super::{portal::FirstArgs, ways};
 
 /// What `maar up` can be told.
 #[derive(Debug, clap::Args)]
@@ -107,7 +107,8 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     let local = local_options(arguments, &listener);
     let nodes = start_nodes(&client, profile, node_options(), Some(local), &kubelets, stop).await?;
     // One process at a time has the cluster's state, so its name is its own: a new one need not wait for the old lease.
-    let portal = portal::prepare(&client, arguments).await?;
+    let reached = (listener.url(), Some(cluster.root_ca()?));
+    let portal = portal::prepare(&client, arguments, reached).await?;
     let (roles, pages) = roles::start(&client, "maar-up".to_owned(), portal.role, stop).await?;
     let page = page::serve(client, pages, arguments.page_port(), stop.clone()).await?;
     // Last, so that a start that fails leaves no kubeconfig of a cluster that is not there.
@@ -142,13 +143,14 @@ async fn join(
     // The scheduler wants to know when a bind had no answer.
     config.default_retry = false;
     let address = config.cluster_url.clone();
+    let reached = (address.to_string().trim_end_matches('/').to_owned(), ways::authority(&config));
     let listen = Listen::beside(&config);
     let client = Client::try_from(config)?;
     client.apiserver_version().await.with_context(|| format!("reaching the cluster at {address}"))?;
     let options = Options { listen, ..node_options() };
     let nodes = start_nodes(&client, profile, options, None, &KubeletDirectory::default(), stop).await?;
     let identity = format!("maar-up_{:016x}", Dice::from_entropy().number());
-    let portal = portal::prepare(&client, arguments).await?;
+    let portal = portal::prepare(&client, arguments, reached).await?;
     let (roles, pages) = roles::start(&client, identity, portal.role, stop).await?;
     let page = page::serve(client, pages, arguments.page_port(), stop.clone()).await?;
     shutdown_on_signal(stop.clone())?;

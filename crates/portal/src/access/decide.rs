@@ -75,10 +75,10 @@ fn allowed(person: &Person, verb: Verb, object: &Object) -> bool {
         (Kind::Account, Verb::Read) => admin || role >= Some(AccountRole::Viewer),
         (Kind::Account, Verb::Change) => admin || role == Some(AccountRole::Admin),
         // A secret that somebody else made is nobody's secret.
-        (Kind::Key, Verb::Start) => own,
-        (Kind::Session | Kind::Key, Verb::See | Verb::Delete) => own || admin,
+        (Kind::Key | Kind::Kubeconfig, Verb::Start) => own,
+        (Kind::Session | Kind::Key | Kind::Kubeconfig, Verb::See | Verb::Delete) => own || admin,
         (Kind::Node | Kind::User | Kind::Audit | Kind::Account, _) => admin,
-        (Kind::Session | Kind::Key, _) => false,
+        (Kind::Session | Kind::Key | Kind::Kubeconfig, _) => false,
     }
 }
 
@@ -193,10 +193,10 @@ mod tests {
         /// Whatever the parts are: who may not see an object may do nothing else with it, except that starting is
         /// never for another.
         #[test]
-        fn what_is_hidden_is_closed(kind in 1_usize..13, verb in 0_usize..6, role in 0_usize..5, admin: bool, own: bool) {
+        fn what_is_hidden_is_closed(kind in 1_usize..14, verb in 0_usize..6, role in 0_usize..5, admin: bool, own: bool) {
             let kinds = [
                 Kind::Public, Kind::Own, Kind::Workspace, Kind::Job, Kind::Node, Kind::Account, Kind::User,
-                Kind::Session, Kind::Key, Kind::Audit, Kind::Pod, Kind::Volume, Kind::Template,
+                Kind::Session, Kind::Key, Kind::Audit, Kind::Pod, Kind::Volume, Kind::Template, Kind::Kubeconfig,
             ];
             let roles = [AccountRole::Guest, AccountRole::Viewer, AccountRole::Member, AccountRole::Admin];
             let accounts = roles.get(role).map(|role| ("lab".to_owned(), *role)).into_iter().collect();

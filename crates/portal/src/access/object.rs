@@ -46,6 +46,8 @@ pub(crate) enum Kind {
     Session,
     /// An API key of a user.
     Key,
+    /// A kubeconfig of a user.
+    Kubeconfig,
     /// The audit log.
     Audit,
 }

@@ -60,8 +60,13 @@ impl Scope {
     pub(super) const fn needed(verb: Verb, kind: Kind) -> Option<Self> {
         let reads = matches!(verb, Verb::See | Verb::Read);
         match (kind, reads) {
-            (Kind::Workspace | Kind::Volume | Kind::Template, true) => Some(Self::WorkspacesRead),
-            (Kind::Workspace | Kind::Volume | Kind::Template, false) => Some(Self::WorkspacesWrite),
+            (Kind::Workspace | Kind::Volume | Kind::Template | Kind::Kubeconfig, true) => {
+                Some(Self::WorkspacesRead)
+            }
+            // A kubeconfig also needs what its making asks for besides: see `kubeconfig::handlers`.
+            (Kind::Workspace | Kind::Volume | Kind::Template | Kind::Kubeconfig, false) => {
+                Some(Self::WorkspacesWrite)
+            }
             (Kind::Job | Kind::Pod, true) => Some(Self::JobsRead),
             (Kind::Job | Kind::Pod, false) => Some(Self::JobsWrite),
             (Kind::Node | Kind::Account, true) => Some(Self::ClusterRead),

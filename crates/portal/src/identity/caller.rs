@@ -35,7 +35,7 @@ enum Proof {
 }
 
 impl Caller {
-    pub(super) const NOBODY: Self = Self { subject: Subject::Nobody, session: None, proof: Proof::None };
+    pub(crate) const NOBODY: Self = Self { subject: Subject::Nobody, session: None, proof: Proof::None };
 
     pub(crate) const fn by_key(&self) -> bool {
         matches!(self.proof, Proof::Key(..))

@@ -40,6 +40,11 @@ impl Entropy {
     /// Random bytes; none if the system has none, in which case nothing may be made of them.
     pub(crate) fn bytes<const N: usize>(&self) -> Option<[u8; N]> {
         let mut bytes = [0; N];
-        (self.0)(&mut bytes).then_some(bytes)
+        self.fill(&mut bytes).then_some(bytes)
+    }
+
+    /// Fills with random bytes; whether there were any.
+    pub(crate) fn fill(&self, bytes: &mut [u8]) -> bool {
+        (self.0)(bytes)
     }
 }

@@ -164,9 +164,13 @@ async fn open_session(call: &Call, provider: &str, user: User) -> Result<SignedI
 
 /// `POST /logout`.
 pub(super) async fn logout(call: Call) -> Result<Answer, ApiError> {
+    Ok(Answer::done().header(http::header::SET_COOKIE, end_session(&call).await?))
+}
+
+/// Ends the session by which somebody asks; the cookie that makes his browser forget it.
+pub(crate) async fn end_session(call: &Call) -> Result<HeaderValue, ApiError> {
     if let Some(session) = call.session_id() {
         call.portal.records.revoke_session(session, call.now()).await?;
     }
-    let forget = cookie::SESSION.write("", 0, call.portal.settings.secure())?;
-    Ok(Answer::done().header(http::header::SET_COOKIE, forget))
+    cookie::SESSION.write("", 0, call.portal.settings.secure())
 }

@@ -8,10 +8,10 @@ use super::Entropy;
 use crate::error::{ApiError, Code};
 
 /// How API keys begin, so that people and scanners of secrets know them.
-pub(super) const KEY_PREFIX: &str = "maar_";
+pub(crate) const KEY_PREFIX: &str = "maar_";
 
 /// A new secret of 256 bits.
-pub(super) fn secret(entropy: &Entropy) -> Result<String, ApiError> {
+pub(crate) fn secret(entropy: &Entropy) -> Result<String, ApiError> {
     Ok(BASE64_URL_SAFE_NO_PAD.encode(entropy.bytes::<32>().ok_or_else(exhausted)?))
 }
 
@@ -26,7 +26,7 @@ fn exhausted() -> ApiError {
 }
 
 /// What is kept of a secret. It has 256 random bits, so there is nothing to guess and nothing to slow down.
-pub(super) fn hash(secret: &str) -> TokenHash {
+pub(crate) fn hash(secret: &str) -> TokenHash {
     TokenHash::new(hex(&Sha256::digest(secret.as_bytes())))
 }
 

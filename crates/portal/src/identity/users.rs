@@ -163,7 +163,11 @@ pub(super) async fn change(call: Call) -> Result<Answer, ApiError> {
         changed = records.set_admin(&user.id, admin, now).await?;
     }
     match asked.disabled {
-        Some(true) => changed = records.disable(&user.id, now).await?,
+        Some(true) => {
+            changed = records.disable(&user.id, now).await?;
+            // Certificates are believed by the cluster until they end: what they may is taken away.
+            crate::kubeconfig::revoke_all(&call.portal, user).await?;
+        }
         Some(false) => changed = records.enable(&user.id, now).await?,
         None => {}
     }

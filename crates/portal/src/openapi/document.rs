@@ -55,14 +55,26 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
         "summary": route.summary,
         "tags": [route.target.word()],
         "parameters": parameters,
-        "responses": { success(route): answer(route, generator), "default": { "$ref": "#/components/responses/Refused" } },
+        "responses": { success(route): answer(route, generator), "default": refused(route) },
         "security": if route.target == Target::Public { json!([]) } else { json!([{ "session": [] }, { "key": [] }]) },
     });
     if let Some(body) = route.body {
         made["requestBody"] =
             json!({ "required": true, "content": { "application/json": { "schema": body(generator) } } });
     }
+    if route.foreign && route.method.writes() {
+        let form = json!({ "schema": { "type": "object", "additionalProperties": { "type": "string" } } });
+        made["requestBody"] = json!({ "content": { "application/x-www-form-urlencoded": form } });
+    }
     made
+}
+
+/// Routes that standards describe refuse in their words.
+fn refused(route: &Route) -> Value {
+    if route.full_path().starts_with("/api/") {
+        return json!({ "$ref": "#/components/responses/Refused" });
+    }
+    json!({ "description": "Refused, as OAuth 2.0 and OpenID Connect have it" })
 }
 
 fn success(route: &Route) -> &'static str {

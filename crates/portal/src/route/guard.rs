@@ -142,9 +142,10 @@ async fn handle(
     let path = path.map(|Path(path)| path).unwrap_or_default();
     let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
     let (mut parts, sent) = request.into_parts();
-    let caller = authenticate(portal, &parts.headers, address).await?;
+    let caller =
+        if route.foreign { Caller::NOBODY } else { authenticate(portal, &parts.headers, address).await? };
     *user = caller.subject.person().map(|person| person.name.clone());
-    if route.method.writes() && !caller.by_key() {
+    if route.method.writes() && !caller.by_key() && !route.foreign {
         cross_site(&parts.headers, &portal.settings.origins)?;
     }
     // Nobody's body is read before it is known that somebody may send one.
@@ -152,7 +153,11 @@ async fn handle(
         allow(&caller, route, &route.target.object(&caller.subject, &Value::Null))?;
     }
     limit(portal, &caller, address)?;
-    let body = if route.method.writes() { body::read(&parts.headers, sent).await? } else { Value::Null };
+    let body = match (route.method.writes(), route.foreign) {
+        (true, true) => body::form(&parts.headers, sent).await?,
+        (true, false) => body::read(&parts.headers, sent).await?,
+        (false, _) => Value::Null,
+    };
     let agent =
         parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let enters = route.verb == Verb::Enter;

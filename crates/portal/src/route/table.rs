@@ -53,7 +53,7 @@ pub(crate) struct Route {
     /// Its name, also in the audit log.
     pub(crate) name: &'static str,
     pub(crate) method: Method,
-    /// Below `/api/v1`, unless it begins with `/api`.
+    /// Below `/api/v1`, unless it begins with `/api`, `/oauth` or `/.well-known`.
     pub(crate) path: &'static str,
     pub(crate) verb: Verb,
     pub(crate) target: Target,
@@ -64,6 +64,8 @@ pub(crate) struct Route {
     pub(crate) answers: Answers,
     /// Writes its own entries in the audit log.
     pub(crate) audits_itself: bool,
+    /// Programs of others speak here, as standards say: they show who they are to the handler, and send forms.
+    pub(crate) foreign: bool,
     pub(crate) handler: Handler,
 }
 
@@ -96,6 +98,7 @@ impl Route {
             body: None,
             answers: Answers::Nothing,
             audits_itself: false,
+            foreign: false,
             handler: Arc::new(move |call| Box::pin(handler(call))),
         }
     }
@@ -112,7 +115,8 @@ impl Route {
     }
 
     pub(crate) fn full_path(&self) -> String {
-        if self.path.starts_with("/api/") { self.path.to_owned() } else { format!("/api/v1{}", self.path) }
+        let whole = ["/api/", "/oauth/", "/.well-known/"].iter().any(|root| self.path.starts_with(root));
+        if whole { self.path.to_owned() } else { format!("/api/v1{}", self.path) }
     }
 
     pub(crate) fn says(self, summary: &'static str) -> Self {
@@ -143,6 +147,11 @@ impl Route {
     pub(crate) fn audits_itself(self) -> Self {
         Self { audits_itself: true, ..self }
     }
+
+    /// For routes of everyone only: nobody is signed in there, whatever is sent.
+    pub(crate) fn foreign(self) -> Self {
+        Self { foreign: true, ..self }
+    }
 }
 
 /// All routes.
@@ -163,6 +172,8 @@ pub(crate) fn table() -> Vec<Route> {
         crate::oversight::routes(),
         crate::stream::routes(),
         crate::audit::routes(),
+        crate::issuer::routes(),
+        crate::kubeconfig::routes(),
         crate::openapi::routes(),
     ];
     parts.into_iter().flatten().collect()
@@ -182,6 +193,7 @@ mod tests {
         for route in &table {
             assert!(!route.summary.is_empty(), "{route:?} does not say what it does");
             assert!(route.method.writes() || route.body.is_none(), "{route:?} reads, and takes a body");
+            assert!(!route.foreign || route.target == Target::Public, "{route:?} knows nobody");
             // A WebSocket begins with GET; the guard looks where it comes from.
             let reads = matches!(route.verb, Verb::See | Verb::Read | Verb::Enter);
             assert!(

@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::api::core::v1::Node;
 use maar_api::v1alpha1::{AIJob, Account, Workspace};
-use maar_records::{Key, KeyId, Session, SessionId, Template, TemplateId, User, UserId};
+use maar_records::{
+    Key, KeyId, Kubeconfig, KubeconfigId, Session, SessionId, Template, TemplateId, User, UserId,
+};
 use serde_json::Value;
 
 use crate::{
@@ -43,6 +45,8 @@ pub(crate) enum Target {
     Session,
     /// The API key that `id` names.
     Key,
+    /// The kubeconfig that `id` names.
+    Kubeconfig,
 }
 
 /// What was found.
@@ -58,6 +62,7 @@ pub(crate) enum Found {
     User(Box<User>),
     Session(Box<Session>),
     Key(Box<Key>),
+    Kubeconfig(Box<Kubeconfig>),
 }
 
 impl Target {
@@ -74,6 +79,7 @@ impl Target {
             Self::User => Kind::User,
             Self::Session => Kind::Session,
             Self::Key => Kind::Key,
+            Self::Kubeconfig => Kind::Kubeconfig,
         }
     }
 
@@ -129,7 +135,7 @@ impl Target {
                 let found = portal.live.nodes.get("", part("name")).ok_or_else(missing)?;
                 Ok((Found::Node(found), Object::of_cluster(Kind::Node)))
             }
-            Self::User | Self::Session | Self::Key | Self::Template => {
+            Self::User | Self::Session | Self::Key | Self::Template | Self::Kubeconfig => {
                 self.find_record(portal, part("id")).await
             }
         }
@@ -151,6 +157,11 @@ impl Target {
                 let found = records.session_by_id(&SessionId::new(id)).await?;
                 let object = Object::of_user(Kind::Session, found.user.as_str());
                 (Found::Session(Box::new(found)), object)
+            }
+            Self::Kubeconfig => {
+                let found = records.kubeconfig(&KubeconfigId::new(id)).await?;
+                let object = Object::of_user(Kind::Kubeconfig, found.user.as_str());
+                (Found::Kubeconfig(Box::new(found)), object)
             }
             _ => {
                 let found = records.key_by_id(&KeyId::new(id)).await?;
@@ -174,6 +185,7 @@ impl Target {
             Kind::User => "user",
             Kind::Session => "session",
             Kind::Key => "key",
+            Kind::Kubeconfig => "kubeconfig",
             Kind::Audit => "audit",
         }
     }

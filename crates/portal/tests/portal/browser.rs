@@ -34,7 +34,8 @@ impl Browser {
 
     /// The headers that a page of the portal sends.
     pub(crate) fn request(&self, method: &str, path: &str) -> http::request::Builder {
-        let uri = if path.starts_with("/api") { path.to_owned() } else { format!("/api/v1{path}") };
+        let whole = ["/api", "/oauth", "/.well-known"].iter().any(|root| path.starts_with(root));
+        let uri = if whole { path.to_owned() } else { format!("/api/v1{path}") };
         let mut request = Request::builder().method(method).uri(uri);
         if let Some(cookie) = &*self.cookie.lock().unwrap() {
             request = request.header(header::COOKIE, cookie);

@@ -1,11 +1,12 @@
 //! Every route, asked by those who may not.
 
 use maar_portal::openapi;
+use maar_records::{Kubeconfig, KubeconfigId, UserId};
 use serde_json::{Value, json};
 
 use super::{
     browser::Browser,
-    world::{World, eventually},
+    world::{World, clock_now, eventually},
 };
 
 /// All operations of the document: method, path, whether everyone may.
@@ -38,14 +39,23 @@ async fn nobody_reaches_anything_but_what_is_public() {
     }
     public.sort();
     let want = [
+        "GET /.well-known/openid-configuration",
         "GET /api/docs",
         "GET /api/v1/login/provider/begin",
         "GET /api/v1/login/provider/callback",
         "GET /api/v1/login/providers",
         "GET /api/v1/openapi.json",
+        "GET /oauth/authorize",
+        "GET /oauth/keys",
+        "GET /oauth/userinfo",
         "POST /api/v1/login",
         "POST /api/v1/login/development",
         "POST /api/v1/login/provider",
+        "POST /oauth/authorize",
+        "POST /oauth/device",
+        "POST /oauth/revoke",
+        "POST /oauth/token",
+        "POST /oauth/userinfo",
     ];
     assert_eq!(public, want);
 }
@@ -63,13 +73,33 @@ async fn belongings(world: &World, ada: &Browser) -> Vec<(&'static str, String)>
     let user = ada.get("/me").await.1["id"].as_str().unwrap().to_owned();
     let template = json!({ "kind": "workspace", "name": "desk", "body": { "image": "busybox" } });
     let template = ada.post("/templates", template).await.1["id"].as_str().unwrap().to_owned();
-    vec![("namespace", namespace), ("key", key), ("session", session), ("user", user), ("template", template)]
+    let kubeconfig = Kubeconfig {
+        id: KubeconfigId::new("d-0123456789abcdef01234567"),
+        user: UserId::new(&user),
+        mode: "token".to_owned(),
+        device: "desk".to_owned(),
+        created_at: clock_now(),
+        expires_at: clock_now() + jiff::SignedDuration::from_hours(1),
+        revoked_at: None,
+    };
+    world.records.create_kubeconfig(&kubeconfig).await.unwrap();
+    let kubeconfig = kubeconfig.id.to_string();
+    vec![
+        ("namespace", namespace),
+        ("key", key),
+        ("session", session),
+        ("user", user),
+        ("template", template),
+        ("kubeconfig", kubeconfig),
+    ]
 }
 
 fn fill(path: &str, things: &[(&'static str, String)]) -> String {
     let thing = |name: &str| things.iter().find(|(key, _)| *key == name).unwrap().1.clone();
     let id = if path.contains("/keys/") {
         thing("key")
+    } else if path.contains("/kubeconfigs/") {
+        thing("kubeconfig")
     } else if path.contains("/templates/") {
         thing("template")
     } else if path.contains("/sessions/{id}") {
@@ -116,6 +146,7 @@ async fn a_stranger_reaches_nothing_of_another_and_learns_of_nothing() {
         "/accounts",
         "/me/keys",
         "/me/sessions",
+        "/me/kubeconfigs",
     ] {
         let text = eve.get(path).await.1.to_string();
         assert!(!text.contains("desk") && !text.contains("secret"), "{path}: {text}");

@@ -8,7 +8,10 @@ use std::{
 };
 
 use axum::Router;
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use k8s_openapi::api::{
+    core::v1::Namespace,
+    rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
+};
 use kube::{Api, Client, api::PostParams};
 use maar_api::v1alpha1::Account;
 use maar_controller::{Environment, RoleConfig, clock::SystemClock, process::Process};
@@ -37,6 +40,7 @@ pools:
     cards: { resource: nvidia.com/gpu, count: 8, vendor: nvidia, model: A, memory: 80Gi }
 "#;
 pub(crate) const ORIGIN: &str = "http://portal.test";
+const SYSTEM: &str = "maar-system";
 pub(crate) const FIRST: &str = "the first password";
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
@@ -47,7 +51,7 @@ pub(crate) struct World {
     /// Where the same is served by a socket.
     pub(crate) address: SocketAddr,
     admin: tokio::sync::OnceCell<Browser>,
-    _cluster: Cluster,
+    pub(crate) cluster: Cluster,
     _stop: DropGuard,
     _folder: Option<Folder>,
 }
@@ -131,7 +135,7 @@ impl World {
             router,
             address,
             admin: tokio::sync::OnceCell::new(),
-            _cluster: cluster,
+            cluster,
             _stop: stop.drop_guard(),
             _folder: folder,
         }
@@ -193,7 +197,13 @@ fn portal_user() -> UserInfo {
 
 /// Applies what deploy/rbac/portal.yaml says.
 async fn grant(client: &Client) {
-    let manifest = include_str!("../../../../deploy/rbac/portal.yaml");
+    let system: Namespace = serde_json::from_value(json!({ "metadata": { "name": SYSTEM } })).unwrap();
+    Api::all(client.clone()).create(&PostParams::default(), &system).await.unwrap();
+    let manifest = concat!(
+        include_str!("../../../../deploy/rbac/portal.yaml"),
+        "\n---\n",
+        include_str!("../../../../deploy/rbac/user.yaml")
+    );
     for document in manifest.split("\n---\n") {
         let object: Value = serde_saphyr::from_str(document).unwrap();
         let params = PostParams::default();
@@ -205,6 +215,14 @@ async fn grant(client: &Client) {
             "ClusterRoleBinding" => {
                 let binding: ClusterRoleBinding = serde_json::from_value(object).unwrap();
                 drop(Api::all(client.clone()).create(&params, &binding).await.unwrap());
+            }
+            "Role" => {
+                let role: Role = serde_json::from_value(object).unwrap();
+                drop(Api::namespaced(client.clone(), SYSTEM).create(&params, &role).await.unwrap());
+            }
+            "RoleBinding" => {
+                let binding: RoleBinding = serde_json::from_value(object).unwrap();
+                drop(Api::namespaced(client.clone(), SYSTEM).create(&params, &binding).await.unwrap());
             }
             kind => assert_eq!(kind, "ServiceAccount"),
         }

@@ -101,7 +101,8 @@ impl Jar {
     }
 
     pub(crate) async fn raw(&self, method: &str, path: &str, body: Option<Value>) -> (u16, HeaderMap, Value) {
-        let path = if path.starts_with("/api") { path.to_owned() } else { format!("/api/v1{path}") };
+        let whole = ["/api", "/oauth"].iter().any(|root| path.starts_with(root));
+        let path = if whole { path.to_owned() } else { format!("/api/v1{path}") };
         let mut request = Request::builder().method(method).uri(path);
         let cookies: Vec<String> =
             self.cookies.lock().iter().map(|(name, value)| format!("{name}={value}")).collect();

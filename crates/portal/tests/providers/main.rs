@@ -11,5 +11,6 @@ mod limits;
 mod oauth2;
 mod oidc;
 mod proxy;
+mod real_client;
 mod real_ldap;
 mod real_oidc;

@@ -29,19 +29,19 @@ struct Provider {
 }
 
 /// Where the packages are: installed once for each lock, outside the checkout.
-fn packages(npm: &Path) -> Option<PathBuf> {
+pub(crate) fn packages(npm: &Path, name: &str, package: &str, lock: &str) -> Option<PathBuf> {
     let home = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
-    let hash = format!("{:x}", Sha256::digest(LOCK));
-    let place = home.join("maar").join(format!("oidc-provider-{}", &hash[..16]));
+    let hash = format!("{:x}", Sha256::digest(lock));
+    let place = home.join("maar").join(format!("{name}-{}", &hash[..16]));
     if place.join("node_modules").exists() {
         return Some(place);
     }
     // Made beside, and put in its place whole: several may do it at once, and one may be stopped midway.
     let making = place.with_extension(std::process::id().to_string());
     std::fs::create_dir_all(&making).ok()?;
-    std::fs::write(making.join("package.json"), PACKAGE).ok()?;
-    std::fs::write(making.join("package-lock.json"), LOCK).ok()?;
+    std::fs::write(making.join("package.json"), package).ok()?;
+    std::fs::write(making.join("package-lock.json"), lock).ok()?;
     let mut install = Command::new(npm);
     install.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(&making);
     let installed = install.output().is_ok_and(|output| output.status.success());
@@ -54,7 +54,7 @@ fn packages(npm: &Path) -> Option<PathBuf> {
 
 async fn provider(test: &str) -> Option<Provider> {
     let found = program("node").zip(program("npm"));
-    let found = found.and_then(|(node, npm)| Some((node, packages(&npm)?)));
+    let found = found.and_then(|(node, npm)| Some((node, packages(&npm, "oidc-provider", PACKAGE, LOCK)?)));
     let Some((node, packages)) = found else {
         absent("node, npm or the package oidc-provider", test);
         return None;

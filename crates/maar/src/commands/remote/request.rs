@@ -86,6 +86,26 @@ impl Remote {
         Err(refusal(status, &text).into())
     }
 
+    /// Sends a form to a path at the root, as OpenID has it; the status and the JSON of the answer.
+    pub(crate) async fn form(
+        &self,
+        path: &str,
+        pairs: &[(&str, &str)],
+    ) -> anyhow::Result<(StatusCode, Value)> {
+        let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        let request = Request::post(path)
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(text.into_bytes().into())?;
+        let answer = self.client.send(request).await.map_err(|error| {
+            Failure::unreachable(format!("the portal at {} does not answer: {error}", self.address))
+        })?;
+        let (status, text) = (answer.status(), whole(answer).await?);
+        let value = serde_json::from_slice(&text).map_err(|_| {
+            Failure::unreachable(format!("{}{path} answered {status}, and no JSON", self.address))
+        })?;
+        Ok((status, value))
+    }
+
     /// Sends a request; the headers and the JSON of the answer, null if there is none.
     pub(crate) async fn call(
         &self,

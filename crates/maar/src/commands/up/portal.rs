@@ -10,12 +10,15 @@ use std::{
 use anyhow::Context as _;
 use kube::Client;
 use maar_controller::{Role, clock::SharedClock, clock::SystemClock};
-use maar_portal::{CardSource, Entropy, FirstAdmin, Portal, Settings};
+use maar_portal::{CardSource, Entropy, FirstAdmin, KubeconfigSettings, Portal, Settings, install_user_role};
 use maar_records::Records;
 use tokio::net::TcpListener;
 
 use super::{Arguments, say};
-use crate::commands::portal::origins;
+use crate::commands::{
+    portal::origins,
+    ways::{IssuerArgs, cluster_name},
+};
 
 /// A portal that is ready to run.
 pub(super) struct Prepared {
@@ -41,7 +44,14 @@ impl Address {
     }
 }
 
-pub(super) async fn prepare(client: &Client, arguments: &Arguments) -> anyhow::Result<Prepared> {
+/// Where kubectl reaches the cluster: its address, and the certificates that it is known by.
+pub(super) type Reached = (String, Option<String>);
+
+pub(super) async fn prepare(
+    client: &Client,
+    arguments: &Arguments,
+    (server, authority): Reached,
+) -> anyhow::Result<Prepared> {
     let port = arguments.portal_port();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.with_context(|| {
         format!("serving the portal on port {port}, two after --port (choose others with --port)")
@@ -51,7 +61,15 @@ pub(super) async fn prepare(client: &Client, arguments: &Arguments) -> anyhow::R
     // Simulated nodes tell how much their cards are used.
     settings.cards = CardSource::Nodes;
     settings.cards_every = Duration::from_secs(10);
-    let records = Records::open(&records_url(arguments.data_dir.as_deref())?).await;
+    let url = records_url(arguments.data_dir.as_deref())?;
+    if let Some(folder) = &arguments.data_dir {
+        std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    }
+    IssuerArgs::default().apply(&mut settings, &url)?;
+    let cluster = cluster_name(&settings);
+    settings.kubeconfig = Some(KubeconfigSettings { cluster, ..KubeconfigSettings::at(server, authority) });
+    install_user_role(client).await.context("installing the role of users")?;
+    let records = Records::open(&url).await;
     let records = records.context("opening the records of the portal")?;
     let (entropy, clock) = (Entropy::system(), Arc::new(SystemClock) as SharedClock);
     let first = arguments.first.make(&records, &settings, &entropy, &clock).await?;

@@ -1,0 +1,154 @@
+//! `maar kubeconfig write`.
+
+use std::{fmt::Write as _, path::PathBuf};
+
+use anyhow::Context as _;
+use maar_portal::{CertificateRequest, KubeconfigMode, certificate_name};
+use serde_json::{Value, json};
+
+use super::{
+    file::{Guard, at_home, make_folder, replace},
+    merge::{merge, renamed},
+};
+use crate::commands::{failure::Failure, oauth::random, output::print, remote::Remote};
+
+/// What `maar kubeconfig write` can be told.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// How it proves who you are: certificate, oidc or token; without it the first that the portal offers
+    #[arg(long)]
+    mode: Option<KubeconfigMode>,
+    /// How many hours it works (not for oidc, which asks again when it has to)
+    #[arg(long)]
+    hours: Option<u16>,
+    /// What this device is called in the list of kubeconfigs; without it the name of the machine
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// File it is put into; without it the first of $KUBECONFIG, else ~/.kube/config. - prints it alone
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    #[arg(long, env = "KUBECONFIG", hide = true, hide_env_values = true)]
+    usual: Option<String>,
+    /// What cluster, user and context are called in it; without it as the portal has them
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Leave the current context as it is
+    #[arg(long)]
+    keep_context: bool,
+}
+
+impl Arguments {
+    fn path(&self) -> anyhow::Result<PathBuf> {
+        if let Some(path) = &self.kubeconfig {
+            return Ok(path.clone());
+        }
+        let first = self.usual.iter().flat_map(|list| list.split(':')).find(|path| !path.is_empty());
+        first.map_or_else(|| at_home(".kube/config"), |path| Ok(PathBuf::from(path)))
+    }
+
+    fn device(&self) -> String {
+        let machine = || std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+        let name = self.device.clone().unwrap_or_else(machine);
+        let name: String = name.trim().chars().take(64).collect();
+        if name.is_empty() { "a device".to_owned() } else { name }
+    }
+}
+
+pub(super) async fn run(remote: &Remote, arguments: &Arguments) -> anyhow::Result<()> {
+    let mode = match arguments.mode {
+        Some(mode) => mode,
+        None => usual_mode(remote).await?,
+    };
+    let path = arguments.path()?;
+    if path.as_os_str() == "-" {
+        print(&ask(remote, arguments, mode).await?.text);
+        return Ok(());
+    }
+    make_folder(&path)?;
+    let guard = Guard::take(&path).with_context(|| format!("changing {}", path.display()))?;
+    // Before anything is given out that would then have no place.
+    let there = read(&path)?;
+    let wrong = |error| Failure::refused(format!("{}: {error}", path.display()));
+    merge(there.clone(), &json!({}), false).map_err(wrong)?;
+    let made = ask(remote, arguments, mode).await?;
+    let mut new: Value =
+        serde_saphyr::from_str(&made.text).context("understanding the kubeconfig of the portal")?;
+    if let Some(name) = &arguments.name {
+        new = renamed(new, name);
+    }
+    let merged = match merge(there, &new, !arguments.keep_context) {
+        Ok(merged) => merged,
+        Err(error) => {
+            // Nobody has it: it need not be worth anything.
+            let _ = remote.delete(&format!("/kubeconfigs/{}", made.id)).await;
+            return Err(wrong(error).into());
+        }
+    };
+    replace(&path, &serde_saphyr::to_string(&merged)?)?;
+    drop(guard);
+    let context = new["current-context"].as_str().unwrap_or_default();
+    print(&format!(
+        "The context {context} is in {}, by {}, until {}.\n",
+        path.display(),
+        mode.as_str(),
+        made.expires
+    ));
+    Ok(())
+}
+
+async fn usual_mode(remote: &Remote) -> anyhow::Result<KubeconfigMode> {
+    let offer = remote.get("/kubeconfig").await?;
+    let first = offer["modes"][0].as_str();
+    let first = first.ok_or_else(|| Failure::refused("this portal gives out no kubeconfigs"))?;
+    first.parse().map_err(|error| anyhow::anyhow!("the portal offers what this maar does not know: {error}"))
+}
+
+fn read(path: &std::path::Path) -> anyhow::Result<Option<Value>> {
+    let step = || format!("reading {}", path.display());
+    match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Ok(text) if text.trim().is_empty() => Ok(None),
+        text => serde_saphyr::from_str(&text.with_context(step)?).map(Some).with_context(step),
+    }
+}
+
+/// A kubeconfig that was just made.
+struct Made {
+    id: String,
+    text: String,
+    expires: String,
+}
+
+/// A new kubeconfig. A key is made here, and does not leave this machine.
+async fn ask(remote: &Remote, arguments: &Arguments, mode: KubeconfigMode) -> anyhow::Result<Made> {
+    let mut asked = json!({ "mode": mode, "device": arguments.device() });
+    if let Some(hours) = arguments.hours {
+        asked["hours"] = hours.into();
+    }
+    let mut own = None;
+    if mode == KubeconfigMode::Certificate {
+        let me = remote.get("/me").await?;
+        let user = me["id"].as_str().context("the portal did not say who you are")?;
+        let id = identifier(random()?);
+        let made = CertificateRequest::new(&certificate_name(user, &id)).map_err(anyhow::Error::msg)?;
+        asked["id"] = id.into();
+        asked["csr"] = made.request.clone().into();
+        own = Some(made);
+    }
+    let made = remote.post("/me/kubeconfigs", Some(&asked)).await?;
+    let text = made["kubeconfig"].as_str().context("the portal gave no kubeconfig")?;
+    let text = match own {
+        Some(own) => own.complete(text).map_err(anyhow::Error::msg)?,
+        None => text.to_owned(),
+    };
+    let word = |field: &str| made[field].as_str().unwrap_or("unknown").to_owned();
+    Ok(Made { id: word("id"), text, expires: word("expires") })
+}
+
+fn identifier(random: [u8; 12]) -> String {
+    random.iter().fold("d-".to_owned(), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
