@@ -140,8 +140,9 @@ mod tests {
     async fn a_step_that_was_changed_later_is_noticed() {
         let database = memory().await;
         run(&database, SQLITE).await.unwrap();
-        let changed = Migration { text: "SELECT 1", ..SQLITE[0] };
-        let error = run(&database, &[changed, SQLITE[1]]).await.unwrap_err();
+        let mut steps = SQLITE.to_vec();
+        steps[0].text = "SELECT 1";
+        let error = run(&database, &steps).await.unwrap_err();
         assert!(matches!(error, Error::Diverged { version: 1 }), "{error}");
     }
 
