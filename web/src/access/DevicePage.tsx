@@ -48,7 +48,7 @@ function CodeForm({ initial, onCode }: { initial: string; onCode: (code: string)
           autoComplete="off"
           autoCapitalize="characters"
           spellCheck={false}
-          data-autofocus
+          autoFocus
           {...form.getInputProps("code")}
         />
         <Button type="submit">{t("device.go")}</Button>

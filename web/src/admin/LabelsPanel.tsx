@@ -1,27 +1,32 @@
 import { Badge, Button, CloseButton, Group, TextInput } from "@mantine/core";
-import { type FormEvent, useState } from "react";
+import { useForm } from "@mantine/form";
 import { useTranslation } from "react-i18next";
 import { client } from "../api/client";
 import type { NodeDetail } from "../api/types";
+import { useSend } from "../forms/useSend";
 import { Panel } from "../ui/Panel";
 import { useAction } from "../ui/useAction";
 
 export function LabelsPanel({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
-  const [pair, setPair] = useState("");
-  const change = useAction({
-    run: (body: { set: Record<string, string>; remove: string[] }) =>
-      client.PUT("/api/v1/nodes/{name}/labels", { params: { path: { name: node.name } }, body }),
-    done: t("nodes.labelsDone"),
-    changes: [["nodes"]],
-    onDone: () => setPair(""),
+  const path = { name: node.name };
+  const put = (body: { set: Record<string, string>; remove: string[] }) =>
+    client.PUT("/api/v1/nodes/{name}/labels", { params: { path }, body });
+  const told = { done: t("nodes.labelsDone"), changes: [["nodes"]] };
+  const remove = useAction({ ...told, run: (key: string) => put({ set: {}, remove: [key] }) });
+  const form = useForm({
+    initialValues: { set: "" },
+    validate: { set: (value) => (/^[^=\s]+=\S*$/.test(value.trim()) ? null : t("nodes.labelFault")) },
+  });
+  const add = useSend(form, {
+    ...told,
+    run: ({ set }) => {
+      const [key = "", ...value] = set.trim().split("=");
+      return put({ set: { [key]: value.join("=") }, remove: [] });
+    },
+    onDone: () => form.reset(),
   });
   if (!node.labels) return null;
-  const add = (event: FormEvent) => {
-    event.preventDefault();
-    const [key = "", ...value] = pair.split("=");
-    change.mutate({ set: { [key.trim()]: value.join("=").trim() }, remove: [] });
-  };
   return (
     <Panel title={t("nodes.labels")}>
       <Group gap="xs" mb="md">
@@ -38,7 +43,7 @@ export function LabelsPanel({ node }: { node: NodeDetail }) {
                 <CloseButton
                   size="xs"
                   aria-label={t("nodes.removeLabel", { key })}
-                  onClick={() => change.mutate({ set: {}, remove: [key] })}
+                  onClick={() => remove.mutate(key)}
                 />
               )
             }
@@ -47,21 +52,16 @@ export function LabelsPanel({ node }: { node: NodeDetail }) {
           </Badge>
         ))}
       </Group>
-      <form onSubmit={add}>
-        <Group align="flex-end">
+      <form onSubmit={add.onSubmit} noValidate>
+        {add.problem}
+        <Group align="flex-start" gap="xs">
           <TextInput
-            label={t("nodes.addLabel")}
+            aria-label={t("nodes.addLabel")}
             placeholder="key=value"
-            value={pair}
-            onChange={(event) => setPair(event.currentTarget.value)}
+            {...form.getInputProps("set")}
           />
-          <Button
-            type="submit"
-            variant="default"
-            disabled={!/^[^=\s]+=/.test(pair)}
-            loading={change.isPending}
-          >
-            {t("actions.add")}
+          <Button type="submit" variant="default" loading={add.busy}>
+            {t("nodes.addLabel")}
           </Button>
         </Group>
       </form>

@@ -8,9 +8,11 @@ import { NewKubeconfig } from "../access/NewKubeconfig";
 import { NewSshKey } from "../access/NewSshKey";
 import { ShareForm } from "../access/ShareForm";
 import { AccountForm } from "../admin/AccountForm";
+import { LabelsPanel } from "../admin/LabelsPanel";
 import { MemberForm } from "../admin/MembersPanel";
 import { NewUser } from "../admin/NewUser";
 import { PolicyForm } from "../admin/PolicyForm";
+import { TaintsPanel } from "../admin/TaintsPanel";
 import { initialValues as newJob } from "../jobs/form";
 import { JobForm } from "../jobs/JobForm";
 import { NewKey } from "../settings/NewKey";
@@ -36,6 +38,7 @@ interface Case {
   named: string;
 }
 
+const node = { name: "a100-0" };
 const accounts = { status: 200, body: { items: [{ name: "physics" }] } };
 
 const cases: Record<string, Case> = {
@@ -135,6 +138,30 @@ const cases: Record<string, Case> = {
     body: { idle: { windowMinutes: 60, percent: 7, warnMinutes: 1 } },
     named: "idle.percent",
   },
+  "a label of a node": {
+    form: () => <LabelsPanel node={{ ...node, labels: { zone: "a" } } as never} />,
+    send: "Add a label",
+    field: "Add a label",
+    bad: "rack",
+    fault: "As key=value, such as rack=a1.",
+    good: "rack=a1",
+    route: "PUT /api/v1/nodes/a100-0/labels",
+    body: { set: { rack: "a1" }, remove: [] },
+    named: "set",
+  },
+  "the taints of a node": {
+    form: () => (
+      <TaintsPanel node={{ ...node, taints: [{ key: "old", value: "", effect: "NoSchedule" }] } as never} />
+    ),
+    send: "Save",
+    field: "Key",
+    bad: "",
+    fault: "This is needed.",
+    good: "dedicated",
+    route: "PUT /api/v1/nodes/a100-0/taints",
+    body: [{ key: "dedicated", effect: "NoSchedule" }],
+    named: "[0].key",
+  },
   "a template": {
     form: (done) => (
       <TemplateForm kind="job" body={() => ({ spec: { type: "Single" } })} onBack={() => {}} onDone={done} />
@@ -206,7 +233,9 @@ const cases: Record<string, Case> = {
 };
 
 async function fill(one: Case, text: string) {
-  const input = await screen.findByLabelText(new RegExp(`^${literal(one.field)}`));
+  const input = await screen.findByLabelText(new RegExp(`^${literal(one.field)}`), {
+    selector: "input, textarea",
+  });
   await userEvent.clear(input);
   if (text) await userEvent.type(input, text);
   await userEvent.click(screen.getByRole("button", { name: one.send }));

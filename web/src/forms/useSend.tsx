@@ -36,7 +36,8 @@ export function useSend<Values extends object, Output>(
     if (!field) return undefined;
     if (fieldOf) return fieldOf(field);
     const path = field.replace(/^spec\./, "");
-    return path in form.values ? path : undefined;
+    // What is wrong with a part of a field stands at the whole of it.
+    return [path, path.split(/[.[]/)[0] ?? ""].find((one) => one in form.values);
   };
   const send = form.onSubmit((values) =>
     action.mutate(values, {

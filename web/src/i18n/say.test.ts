@@ -26,4 +26,17 @@ describe("sentences of the cluster", () => {
     );
     expect(say("something new")).toBe("something new");
   });
+
+  it("say of a quota what it is, has and is asked for", async () => {
+    const text =
+      'create Pod a-195: pods "a-195" is forbidden: exceeded quota: maar-user, requested: pods=1,requests.cpu=2, used: pods=200,requests.cpu=3, limited: pods=200,requests.cpu=4 (403 Forbidden)';
+    await setLanguage("en");
+    expect(say(text)).toBe(
+      "Your quota does not allow it: at most 200 pods, 200 are used, and this asks for 1; at most 4 cpu, 3 are used, and this asks for 2",
+    );
+    await setLanguage("zh-CN");
+    expect(say(text)).toBe(
+      "您的配额不足：pods 上限 200，已用 200，本次申请 1；cpu 上限 4，已用 3，本次申请 2",
+    );
+  });
 });

@@ -102,9 +102,36 @@ function inChinese(text: string): string {
   return text;
 }
 
+/**
+ * What Kubernetes says when a quota is used up, with every limit that is reached: `…exceeded quota: NAME, requested:
+ * pods=1, used: pods=200, limited: pods=200 (403 Forbidden)`.
+ */
+function quota(text: string): string | undefined {
+  const found =
+    /exceeded quota: [^,]+, requested: (.+), used: (.+), limited: (.+?)(?: \(403 Forbidden\))?$/.exec(text);
+  if (!found) return undefined;
+  const [asked, used, limits] = found.slice(1).map((part) => new Map(part.split(",").map(pair)));
+  const parts = [...(limits ?? [])].map(([name, limit]) => {
+    const [has, wants] = [used?.get(name) ?? "0", asked?.get(name) ?? "?"];
+    return currentLanguage() === "zh-CN"
+      ? `${name} 上限 ${limit}，已用 ${has}，本次申请 ${wants}`
+      : `at most ${limit} ${name}, ${has} are used, and this asks for ${wants}`;
+  });
+  return currentLanguage() === "zh-CN"
+    ? `您的配额不足：${parts.join("；")}`
+    : `Your quota does not allow it: ${parts.join("; ")}`;
+}
+
+function pair(text: string): [string, string] {
+  const [name = "", value = ""] = text.trim().split("=");
+  return [name.replace(/^(requests|limits)\./, ""), value];
+}
+
 /** A sentence of the cluster for the reader. */
 export function say(text: string | null | undefined): string {
   if (!text) return "";
+  const limits = quota(text);
+  if (limits) return limits;
   if (currentLanguage() === "zh-CN") return inChinese(text);
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

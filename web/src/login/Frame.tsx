@@ -14,7 +14,7 @@ export function Frame({ title, text, children }: { title: string; text?: string;
     document.title = `${title} · Maar`;
   }, [title]);
   return (
-    <Box component="main" mih="100vh" p="md" pt={{ base: 32, sm: 80 }}>
+    <Box component="main" mih="100vh" px="md" pb="md" pt={{ base: 32, sm: 80 }}>
       <Stack maw={420} mx="auto" gap="xl">
         <Group justify="space-between">
           <Group gap="sm">

@@ -38,7 +38,7 @@ interface NoticeProps {
 export function Notice({ icon: Icon = IconMoodEmpty, title, children, action, color = "gray" }: NoticeProps) {
   return (
     <Center py={56} px="md">
-      <Stack align="center" gap="sm" maw={460}>
+      <Stack align="center" gap="sm" w="100%" maw={460}>
         <ThemeIcon size={56} radius="xl" variant="light" color={color} aria-hidden>
           <Icon size={28} stroke={1.5} />
         </ThemeIcon>
@@ -46,7 +46,7 @@ export function Notice({ icon: Icon = IconMoodEmpty, title, children, action, co
           {title}
         </Title>
         {children && (
-          <Text component="div" c="dimmed" ta="center" size="sm">
+          <Text component="div" c="dimmed" ta="center" size="sm" maw="100%">
             {children}
           </Text>
         )}

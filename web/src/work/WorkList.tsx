@@ -160,7 +160,7 @@ function State({ work }: { work: View }) {
     <>
       <Status phase={work.phase} />
       {waits.includes(work.phase) && (
-        <Text size="xs" c="dimmed" lineClamp={1} maw={280}>
+        <Text size="xs" c="dimmed" lineClamp={1} maw={280} title={say(work.message)}>
           {work.estimatedStart ? (
             <>
               {t("why.start")} <When at={work.estimatedStart} />

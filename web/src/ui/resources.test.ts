@@ -1,0 +1,12 @@
+import i18next from "i18next";
+import { expect, it } from "vitest";
+import { resourceTitle } from "./resources";
+
+it("calls every limit of a user by its name", () => {
+  const title = (resource: string) => resourceTitle(resource, i18next.t);
+  expect(
+    ["requests.cpu", "limits.memory", "pods", "requests.storage", "volumes", "workspaces", "jobs"].map(title),
+  ).toEqual(["CPU cores", "Memory", "Pods", "Storage", "Volumes", "Workspaces", "Jobs"]);
+  expect(title("count/persistentvolumeclaims")).toBe("Volumes");
+  expect(title("requests.nvidia.com/gpu")).toBe("NVIDIA GPU");
+});
