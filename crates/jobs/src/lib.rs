@@ -44,3 +44,4 @@ pub use policy::{Kept, Verdict, Warning, Work, judge, policy_of};
 pub use role::{Settings, role};
 pub use template::lost as lost_fields;
 pub use volcano_queue::{QueueError, accounts_from_queues};
+pub use workspace::{ANNOTATION_GRANT, GrantedPath, WorkspaceGrant};

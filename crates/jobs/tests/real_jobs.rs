@@ -10,6 +10,7 @@ mod jobs {
     mod faults;
     mod hostile;
     mod lives;
+    mod nightly;
     mod prometheus;
     mod setup;
     mod volcano;

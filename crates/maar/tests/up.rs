@@ -166,6 +166,9 @@ async fn simulated_nodes_join_another_cluster() {
     );
     assert!(said.iter().any(|line| line.contains("unless another process leads")), "{said:#?}");
     assert!(page(&said).await.contains("guest-2"));
+    // Only one of them leads, and both have a portal.
+    let answer = tokio::time::timeout(Duration::from_secs(30), sign_in(&said)).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let nodes = Api::<Node>::all(client(&kubeconfig).await).list(&ListParams::default()).await.unwrap();
     let guests_there = nodes.items.iter().filter(|node| node.name_any().starts_with("guest-")).count();
     assert_eq!(guests_there, 3);

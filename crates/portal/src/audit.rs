@@ -43,7 +43,7 @@ pub(crate) struct AuditQuery {
     /// The object.
     object: Option<String>,
     account: Option<String>,
-    /// How it ended: `done`, `denied` or `failed`.
+    /// How it ended: `done`, `denied`, `failed`, or `unknown` if the portal did not live to tell.
     #[schemars(with = "Option<String>")]
     outcome: Option<Outcome>,
     /// The request.

@@ -38,6 +38,7 @@ mod terminal;
 #[cfg(test)]
 mod testing;
 mod volume;
+mod watchman;
 mod web;
 mod workspace;
 
@@ -49,10 +50,11 @@ pub use kubeconfig::{
     install_user_role,
 };
 pub use maar_issuer::{CLI as CLI_CLIENT, DEVICE_PREFIX, KUBERNETES as KUBERNETES_CLIENT, ProofKey};
-pub use metrics::{OpenLabel, PortalMetrics, RequestLabels, RouteLabel};
-pub use namespace::UserLimits;
+pub use metrics::{CacheLabel, OpenLabel, PortalMetrics, RequestLabels, RouteLabel};
+pub use namespace::{SpecialLimits, UserLimits};
 pub use openapi::openapi;
 pub use portal::{Portal, PortalError, Settings};
 pub use profile::{Allowance, Profile, Profiles};
 pub use role::{role, router};
+pub use rules::HostPath;
 pub use terminal::TerminalSettings;

@@ -37,6 +37,13 @@ pub struct OpenLabel {
     pub route: &'static str,
 }
 
+/// Label: what the portal holds of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct CacheLabel {
+    /// The kind of object, such as `pods`.
+    pub cache: &'static str,
+}
+
 /// Metrics of the portal. Clones count together.
 #[derive(Debug, Clone)]
 pub struct PortalMetrics {
@@ -50,6 +57,16 @@ pub struct PortalMetrics {
     pub card_failures: Counter,
     /// When the cards were last looked at, in seconds since 1970.
     pub card_time: Gauge,
+    /// Sessions that are neither ended nor expired, of all portals that share the records.
+    pub sessions: Gauge,
+    /// Terminals that are open here.
+    pub terminals: Gauge,
+    /// Objects that pages are made from.
+    pub cache_objects: Family<CacheLabel, Gauge>,
+    /// When a cache last heard of a change, in seconds since 1970.
+    pub cache_time: Family<CacheLabel, Gauge>,
+    /// Changes that were begun by a portal that did not live to tell how they ended.
+    pub lost: Counter,
 }
 
 impl Default for PortalMetrics {
@@ -60,6 +77,11 @@ impl Default for PortalMetrics {
             open: Family::default(),
             card_failures: Counter::default(),
             card_time: Gauge::default(),
+            sessions: Gauge::default(),
+            terminals: Gauge::default(),
+            cache_objects: Family::default(),
+            cache_time: Family::default(),
+            lost: Counter::default(),
         }
     }
 }
@@ -82,6 +104,18 @@ impl PortalMetrics {
         registry.register("portal_card_failures", help, None, self.card_failures.clone());
         let help = "When the cards were last read, in seconds since 1970; 0 if never";
         registry.register("portal_card_read_time", help, Some(Unit::Seconds), self.card_time.clone());
+        let help = "Sessions that are neither ended nor expired, of all portals that share the records";
+        registry.register("portal_sessions", help, None, self.sessions.clone());
+        let help = "Terminals that are open";
+        registry.register("portal_terminals", help, None, self.terminals.clone());
+        let help = "Objects that pages are made from, by kind";
+        registry.register("portal_cache_objects", help, None, self.cache_objects.clone());
+        let help =
+            "When the cache of a kind last heard of a change, in seconds since 1970; quiet kinds hear seldom";
+        registry.register("portal_cache_change_time", help, Some(Unit::Seconds), self.cache_time.clone());
+        let help =
+            "Changes that a portal began and did not live to tell of; the audit log has them as unknown";
+        registry.register("portal_unfinished_changes", help, None, self.lost.clone());
     }
 
     pub(crate) fn answered(&self, route: &'static str, code: u16, took: Duration) {
@@ -95,9 +129,15 @@ impl PortalMetrics {
         gauge.inc();
         Open(gauge)
     }
+
+    /// Counts a terminal as open until what is returned is dropped.
+    pub(crate) fn terminal(&self) -> Open {
+        self.terminals.inc();
+        Open(self.terminals.clone())
+    }
 }
 
-/// An answer that is being sent.
+/// An answer that is being sent, or a terminal.
 #[derive(Debug)]
 pub(crate) struct Open(Gauge);
 
@@ -121,6 +161,15 @@ mod tests {
         assert!(text.contains("maar_portal_requests_total{route=\"listNodes\",code=\"200\"} 1"), "{text}");
         assert!(text.contains("maar_portal_request_seconds_count{route=\"listNodes\"} 1"), "{text}");
         assert!(text.contains("maar_portal_open_answers{route=\"streamChanges\"} 1"), "{text}");
+        let label = CacheLabel { cache: "pods" };
+        metrics.cache_objects.get_or_create(&label).set(7);
+        metrics.terminals.inc();
+        let text = registry.encode();
+        assert!(text.contains("maar_portal_cache_objects{cache=\"pods\"} 7"), "{text}");
+        assert!(
+            text.contains("maar_portal_terminals 1") && text.contains("maar_portal_sessions 0"),
+            "{text}"
+        );
         drop(open);
         assert!(registry.encode().contains("maar_portal_open_answers{route=\"streamChanges\"} 0"));
     }

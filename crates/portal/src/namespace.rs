@@ -1,10 +1,11 @@
 //! The namespace of a user: what it is called, what it holds, and making it so.
 
 mod ensure;
+mod limits;
 mod name;
 mod objects;
 
 pub(crate) use ensure::Namespaces;
+pub use limits::{SpecialLimits, UserLimits};
 pub(crate) use name::namespace_of;
-pub use objects::UserLimits;
 pub(crate) use objects::{QUOTA, quota_facts};

@@ -10,9 +10,11 @@ mod neighbours;
 mod occupy;
 mod overview;
 mod summary;
+mod usage;
 mod view;
 
 pub(crate) use handlers::routes;
 pub(crate) use neighbours::neighbours;
 pub(crate) use overview::Overview;
+pub(crate) use usage::{Usage, UsageQuery, usage_of};
 pub(crate) use view::{Holder, given, has_cards};

@@ -15,7 +15,7 @@ use crate::{
     kubeconfig::KubeconfigSettings,
     live::Live,
     metrics::PortalMetrics,
-    namespace::{Namespaces, UserLimits},
+    namespace::{Namespaces, SpecialLimits, UserLimits},
     node::Overview,
     profile::Profiles,
     terminal::{Seats, TerminalSettings},
@@ -28,6 +28,8 @@ pub struct Settings {
     pub origins: Vec<String>,
     /// The most that one user may have.
     pub limits: UserLimits,
+    /// What differs for some users and accounts.
+    pub special_limits: SpecialLimits,
     /// How long a session lasts at most.
     pub session_life: SignedDuration,
     /// How long a session lasts that nobody uses.
@@ -70,6 +72,7 @@ impl Settings {
         Self {
             origins,
             limits: UserLimits::default(),
+            special_limits: SpecialLimits::default(),
             session_life: SignedDuration::from_hours(7 * 24),
             session_idle: SignedDuration::from_hours(24),
             longest_protection: SignedDuration::from_hours(14 * 24),
@@ -149,7 +152,11 @@ impl Portal {
         let issuer = crate::issuer::provider(&settings, &records, &live, (&clock, &entropy));
         let each = Duration::from_secs(1) / settings.requests_per_second.max(1);
         Ok(Arc::new(Self {
-            namespaces: Namespaces::new(client.clone(), settings.limits.clone(), settings.profiles.clone()),
+            namespaces: Namespaces::new(
+                client.clone(),
+                (settings.limits.clone(), settings.special_limits.clone()),
+                settings.profiles.clone(),
+            ),
             rates: Rates::new(Rate { burst: settings.requests_per_second.saturating_mul(4), each }),
             live,
             issuer,

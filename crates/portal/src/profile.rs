@@ -1,11 +1,11 @@
-//! Profiles: what an administrator grants some users or accounts beside the ordinary, for Pods of jobs and Pods by
-//! themselves. Without one, nothing leads out of a container. Workspaces are always ordinary.
+//! Profiles: what an administrator grants some users or accounts beside the ordinary. Pods of jobs and Pods by themselves
+//! may ask for it; a workspace has what the profile that it names grants. Without one, nothing leads out of a container.
 
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use crate::access::Person;
+use crate::{access::Person, rules::HostPath};
 
 /// Something that leads out of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -43,6 +43,9 @@ pub struct Profile {
     /// Capabilities that containers may add.
     #[serde(default)]
     pub capabilities: BTreeSet<String>,
+    /// Folders of nodes that workspaces may have.
+    #[serde(default)]
+    pub host_paths: Vec<HostPath>,
 }
 
 /// All profiles of a file.
@@ -66,10 +69,23 @@ impl Profiles {
     pub fn parse(text: &str) -> Result<Self, String> {
         let read: Self = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
         let mut names = BTreeSet::new();
-        match read.profiles.iter().find(|profile| profile.name.is_empty() || !names.insert(&profile.name)) {
-            Some(profile) => Err(format!("two profiles, or none, are called {:?}", profile.name)),
-            None => Ok(read),
+        if let Some(twice) =
+            read.profiles.iter().find(|profile| profile.name.is_empty() || !names.insert(&profile.name))
+        {
+            return Err(format!("two profiles, or none, are called {:?}", twice.name));
         }
+        for profile in &read.profiles {
+            for path in &profile.host_paths {
+                path.check().map_err(|wrong| format!("{}: {:?}: {}", profile.name, path.path, wrong.why))?;
+            }
+        }
+        Ok(read)
+    }
+
+    /// The profile of this name, if `person` has it for work that `account` pays for.
+    pub(crate) fn named(&self, name: &str, person: &Person, account: &str) -> Option<&Profile> {
+        let has = |one: &&Profile| one.users.contains(&person.name) || one.accounts.contains(account);
+        self.profiles.iter().filter(|one| one.name == name).find(has)
     }
 
     /// What `person` has for work that `account` pays for.
@@ -143,6 +159,9 @@ profiles:
             "profiles: [{ name: '' }]",
             "profile: []",
             "profiles: [{ name: a, user: [ada] }]",
+            "profiles: [{ name: a, hostPaths: [{ path: / }] }]",
+            "profiles: [{ name: a, hostPaths: [{ path: /mnt/../etc }] }]",
+            "profiles: [{ name: a, hostPaths: [/mnt] }]",
         ] {
             assert!(Profiles::parse(wrong).is_err(), "{wrong}");
         }

@@ -10,7 +10,6 @@ use serde::Serialize;
 use crate::{
     access::{Kind, Person, Verb},
     error::ApiError,
-    live::QuotaFacts,
     namespace::{QUOTA, quota_facts},
     route::{Answer, Call, Method::Get, Route, Target},
 };
@@ -55,12 +54,13 @@ pub(crate) struct AccountQuota {
 fn get(call: &Call) -> Result<Answer, ApiError> {
     let (person, live) = (call.person()?, &call.portal.live);
     let known = live.quotas.get(&person.namespace, QUOTA);
-    // Who has never made anything has no namespace yet.
-    let facts = known.map_or_else(|| quota_facts(&call.portal.settings.limits), |known| (*known).clone());
+    // What is counted is what the cluster counts; who has never made anything has no namespace yet. What he may have is
+    // what his next request is held to, which brings the namespace to it.
+    let limits = quota_facts(&call.portal.namespaces.limits_of(person)).limits;
+    let used = known.map(|known| known.used.clone()).unwrap_or_default();
     let mut accounts = live.accounts.list(None);
     accounts.retain(|one| person.accounts.get(&one.name_any()).is_some_and(|role| role.may_start()));
     let accounts = accounts.iter().map(|one| account(one, person)).collect();
-    let QuotaFacts { limits, used } = facts;
     let words = |list: Vec<(String, String)>| {
         list.into_iter().filter_map(|(name, amount)| Some((word(&name)?, amount))).collect()
     };

@@ -12,6 +12,7 @@ use crate::{
     live::feed,
     portal::Portal,
     route::{router as guarded, table},
+    watchman::watch,
 };
 
 /// The routes of the portal.
@@ -22,7 +23,7 @@ pub fn router(portal: &Arc<Portal>) -> Router {
 /// The role. It serves on `listener` as soon as it has seen the whole cluster once. Every process of the role serves;
 /// none leads.
 pub fn role(portal: Arc<Portal>, listener: TcpListener) -> Role {
-    let (watched, sampled) = (Arc::clone(&portal), Arc::clone(&portal));
+    let [watched, sampled, kept] = [(); 3].map(|()| Arc::clone(&portal));
     let listener = Arc::new(Mutex::new(Some(listener)));
     Role::new("portal")
         .task("watch", move |context: Context| {
@@ -42,6 +43,13 @@ pub fn role(portal: Arc<Portal>, listener: TcpListener) -> Role {
                 let watched = (told.cards_every, portal.metrics.clone());
                 let sampling = sample(shown, context.client.clone(), clock, source, watched);
                 context.shutdown.run_until_cancelled(sampling).await;
+                Ok::<_, Infallible>(())
+            }
+        })
+        .task("watchman", move |context: Context| {
+            let portal = Arc::clone(&kept);
+            async move {
+                context.shutdown.run_until_cancelled(watch(portal)).await;
                 Ok::<_, Infallible>(())
             }
         })

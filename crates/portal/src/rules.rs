@@ -3,8 +3,11 @@
 //! Everything that would lead out of a container is refused here with the field that asks for it, before the cluster
 //! refuses it without saying to whom.
 
+mod host_path;
 mod template;
 mod text;
 
+pub use host_path::HostPath;
+pub(crate) use host_path::{NewHostPath, host_path};
 pub(crate) use template::check_template;
 pub(crate) use text::{Wrong, check_env, check_image, check_mounts, check_name, check_path};

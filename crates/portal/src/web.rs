@@ -45,8 +45,7 @@ pub(crate) fn serve(method: &Method, uri: &Uri, headers: &HeaderMap) -> Response
 
 fn page(path: &str, headers: &HeaderMap) -> Response {
     let asked = path.trim_start_matches('/');
-    // Places inside the pages have no dot in their last part; files have one.
-    let place = !asked.rsplit('/').next().is_some_and(|last| last.contains('.'));
+    let place = is_place(asked);
     let name = if place { "index.html" } else { asked };
     // What is packed is another form of a file, not a file of its own.
     let packed_itself = has_ending(name, "br") || has_ending(name, "gz");
@@ -55,6 +54,14 @@ fn page(path: &str, headers: &HeaderMap) -> Response {
         None if place => ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], NOT_BUILT).into_response(),
         None => (StatusCode::NOT_FOUND, "there is nothing here\n").into_response(),
     }
+}
+
+/// Whether a path is a place inside the pages, and not a file. Places may end in names with dots, as nodes have
+/// them (`/nodes/gpu-1.example`); files are at the root or below `assets`, and nothing has a part that begins with a dot.
+fn is_place(asked: &str) -> bool {
+    let hidden = asked.split('/').any(|part| part.starts_with('.'));
+    let at_root = asked.contains('.') && !asked.contains('/');
+    !(hidden || at_root || asked.starts_with("assets/"))
 }
 
 fn answer(name: &str, plain: EmbeddedFile, headers: &HeaderMap) -> Response {
@@ -143,13 +150,24 @@ mod tests {
 
     #[test]
     fn every_place_is_a_page_and_every_answer_keeps_scripts_of_others_out() {
-        for path in ["/", "/workspaces", "/jobs/user-ada/train"] {
+        for path in
+            ["/", "/workspaces", "/jobs/user-ada/train", "/nodes/gpu-1.example", "/nodes/gpu-1.example/cards"]
+        {
             let response = get(&Method::GET, path);
             assert_eq!(response.status(), 200, "{path}");
             assert!(response.headers()[header::CONTENT_TYPE].to_str().unwrap().starts_with("text/html"));
             assert_eq!(response.headers()[header::CONTENT_SECURITY_POLICY], POLICY);
         }
-        for path in ["/assets/none.js", "/../Cargo.toml", "/index.html.br", "/.git/config.x"] {
+        for path in [
+            "/assets/none.js",
+            "/assets/fonts/none",
+            "/none.ico",
+            "/../Cargo.toml",
+            "/nodes/../Cargo.toml",
+            "/index.html.br",
+            "/.git/config.x",
+            "/nodes/.git",
+        ] {
             assert_eq!(get(&Method::GET, path).status(), 404, "{path}");
         }
         assert_eq!(get(&Method::POST, "/").status(), 405);

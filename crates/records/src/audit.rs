@@ -1,6 +1,7 @@
 //! Who did what, when, from where, and how it ended. The log only grows: triggers in the database refuse everything
 //! else, and [`Records::retain_audit`] is the one way out, which leaves an entry itself.
 
+mod begun;
 mod entry;
 mod export;
 mod filter;
@@ -16,11 +17,13 @@ pub use filter::AuditFilter;
 pub use retention::Retention;
 
 impl Records {
-    /// Writes an entry. Writing one of the same id again changes nothing, so that a caller may try again.
+    /// Writes an entry. Writing one of the same id again changes nothing, so that a caller may try again. What was noted
+    /// of it by [`Records::begin_audit`] goes in the same moment.
     pub async fn append_audit(&self, entry: &Entry) -> Result<()> {
         entry.check()?;
         let mut transaction = self.database.begin(Lock::Audit).await?;
         append(&mut transaction, entry).await?;
+        begun::forget(&mut transaction, &entry.id).await?;
         transaction.commit().await
     }
 

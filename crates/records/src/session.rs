@@ -188,6 +188,15 @@ impl Records {
             .await
     }
 
+    /// How many sessions have neither ended nor expired.
+    pub async fn count_sessions(&self, now: Timestamp) -> Result<i64> {
+        let query = Query::new(
+            "SELECT COUNT(*) AS count FROM sessions s JOIN users u ON u.id = s.user_id AND u.generation = s.generation \
+             WHERE s.revoked_at IS NULL AND s.expires_at > $1 AND u.disabled_at IS NULL",
+        );
+        self.database.row(query.bind(now)).await?.map_or(Ok(0), |row| row.number("count"))
+    }
+
     async fn listed_sessions(&self, query: Query, page: &Page) -> Result<Listing<Session>> {
         let query = page.newest_first(query, "s.created_at", "s.id")?;
         let rows = self.database.rows(query).await?;

@@ -11,7 +11,7 @@ export interface AuditEntry {
   objectKind: string;
   objectName: string;
   account?: string;
-  outcome: "done" | "denied" | "failed";
+  outcome: "done" | "denied" | "failed" | "unknown";
   detail?: string;
   before?: unknown;
   after?: unknown;

@@ -2,12 +2,16 @@
 //!
 //! The role does it by its own clock ([`Nightly`]); a CronJob does it with `maar cleanup`. Both call [`suspend`]. What is
 //! protected, locked or kept is left alone, as by every policy; volumes stay, and its owner lets it go on in the morning.
+//!
+//! A night during which nobody led is made up for, for some hours. Nothing is kept for that: a workspace that has run
+//! since before the night, and that the night would have suspended, was missed; whoever was suspended and let it go on
+//! has begun to run after the night.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
 use maar_api::v1alpha1::{Workspace, WorkspacePhase, WorkspaceState};
@@ -23,6 +27,8 @@ use crate::policy::Kept;
 pub const ANNOTATION_SUSPENDED_BY: &str = "maar.io/suspended-by";
 /// How often the clock is looked at: it may be set, and machines sleep.
 const LOOK: Duration = Duration::from_secs(20);
+/// A night that was missed is made up for within this time; later, people are at work again.
+const MAKE_UP: SignedDuration = SignedDuration::from_hours(6);
 /// How often a workspace is judged again that changes at the same time.
 const ATTEMPTS: usize = 3;
 
@@ -39,6 +45,11 @@ impl Nightly {
     /// The first night after a time.
     pub fn next(&self, after: Timestamp) -> Option<Timestamp> {
         self.0.next(after)
+    }
+
+    /// The last night up to `now`, if it is not too long ago to be made up for.
+    fn missed(&self, now: Timestamp) -> Option<Timestamp> {
+        self.0.latest(now.saturating_sub(MAKE_UP).unwrap_or(now), now)
     }
 }
 
@@ -63,26 +74,47 @@ fn judge(desk: &Workspace, now: Timestamp) -> Option<Night> {
     Some(workspace_work(desk, now).kept.map_or(Night::Suspended, Night::Kept))
 }
 
+/// What becomes now of a workspace that a night may have missed.
+fn judge_later(desk: &Workspace, night: Timestamp) -> Option<Night> {
+    let began = desk.status.as_ref().and_then(|status| status.start_time.as_ref());
+    // Protection that ended since then held in the night.
+    judge(desk, night).filter(|_| began.is_some_and(|began| began.0 < night))
+}
+
 /// Suspends all workspaces that nobody protected; says of each that runs what became of it. Safe to repeat.
 pub async fn suspend(
     client: &Client,
     now: Timestamp,
     dry_run: bool,
 ) -> Result<Vec<(String, String, Night)>, kube::Error> {
+    suspend_if(client, now, dry_run, |desk| judge(desk, now)).await
+}
+
+async fn suspend_if(
+    client: &Client,
+    now: Timestamp,
+    dry_run: bool,
+    judge: impl Fn(&Workspace) -> Option<Night>,
+) -> Result<Vec<(String, String, Night)>, kube::Error> {
     let all: Api<Workspace> = Api::all(client.clone());
     let mut told = Vec::new();
     for desk in all.list(&ListParams::default()).await?.items {
-        let Some(mut night) = judge(&desk, now) else { continue };
+        let Some(mut night) = judge(&desk) else { continue };
         let (namespace, name) = (desk.namespace().unwrap_or_default(), desk.name_any());
         if night == Night::Suspended && !dry_run {
-            night = suspend_one(client, desk, now).await;
+            night = suspend_one(client, desk, now, &judge).await;
         }
         told.push((namespace, name, night));
     }
     Ok(told)
 }
 
-async fn suspend_one(client: &Client, mut desk: Workspace, now: Timestamp) -> Night {
+async fn suspend_one(
+    client: &Client,
+    mut desk: Workspace,
+    now: Timestamp,
+    judge: impl Fn(&Workspace) -> Option<Night>,
+) -> Night {
     let api: Api<Workspace> = Api::namespaced(client.clone(), &desk.namespace().unwrap_or_default());
     for _ in 0..ATTEMPTS {
         let why = format!("suspended by the nightly clean-up at {now:.0}; its volumes are kept");
@@ -104,7 +136,7 @@ async fn suspend_one(client: &Client, mut desk: Workspace, now: Timestamp) -> Ni
             Ok(newer) => desk = newer,
             Err(error) => return Night::Failed(chain(&error)),
         }
-        match judge(&desk, now) {
+        match judge(&desk) {
             Some(Night::Suspended) => {}
             Some(other) => return other,
             // Somebody else has ended it.
@@ -114,7 +146,8 @@ async fn suspend_one(client: &Client, mut desk: Workspace, now: Timestamp) -> Ni
     Night::Failed("it keeps changing".to_owned())
 }
 
-/// Suspends at every night until it is told to end. A night during which nobody led is over.
+/// Suspends at every night until it is told to end. It begins with a night that nobody was there for, and tries a night
+/// again that failed.
 pub(crate) async fn run(context: Context, nightly: Option<Nightly>) -> Result<(), Infallible> {
     let Some(nightly) = nightly else {
         context.shutdown.cancelled().await;
@@ -123,23 +156,17 @@ pub(crate) async fn run(context: Context, nightly: Option<Nightly>) -> Result<()
     let nights = async {
         let clock = &context.environment.clock;
         let mut next = nightly.next(clock.now());
+        let mut missed = nightly.missed(clock.now());
         loop {
-            sleep(LOOK).await;
-            let now = clock.now();
-            if next.is_none_or(|next| now < next) {
-                continue;
+            if let Some(night) = missed {
+                missed =
+                    pass(&context.client, night, clock.now()).await.err().and(nightly.missed(clock.now()));
             }
-            next = nightly.next(now);
-            match suspend(&context.client, now, false).await {
-                Ok(told) => {
-                    let count = told.iter().filter(|(_, _, night)| *night == Night::Suspended).count();
-                    tracing::info!(
-                        workspaces.suspended = count,
-                        workspaces.looked_at = told.len(),
-                        "a night has passed"
-                    );
-                }
-                Err(error) => tracing::warn!("the nightly clean-up failed: {}", chain(&error)),
+            sleep(LOOK).await;
+            if let Some(night) = next.filter(|night| *night <= clock.now()) {
+                // Also what began in the few seconds since then.
+                next = nightly.next(clock.now());
+                missed = tell(suspend(&context.client, clock.now(), false).await).err().map(|()| night);
             }
         }
     };
@@ -149,6 +176,29 @@ pub(crate) async fn run(context: Context, nightly: Option<Nightly>) -> Result<()
         () = nights => {}
     }
     Ok(())
+}
+
+/// Makes up for a night.
+async fn pass(client: &Client, night: Timestamp, now: Timestamp) -> Result<(), ()> {
+    tell(suspend_if(client, now, false, |desk| judge_later(desk, night)).await)
+}
+
+fn tell(told: Result<Vec<(String, String, Night)>, kube::Error>) -> Result<(), ()> {
+    match told {
+        Ok(told) => {
+            let count = told.iter().filter(|(_, _, night)| *night == Night::Suspended).count();
+            tracing::info!(
+                workspaces.suspended = count,
+                workspaces.looked_at = told.len(),
+                "a night has passed"
+            );
+            Ok(())
+        }
+        Err(error) => {
+            tracing::warn!("the nightly clean-up failed: {}", chain(&error));
+            Err(())
+        }
+    }
 }
 
 #[cfg(test)]
@@ -181,6 +231,26 @@ mod tests {
         assert_eq!(judge(&over, now), Some(Night::Suspended));
         let kept = desk(json!({}), &json!({ "maar.io/keep": "true" }));
         assert_eq!(judge(&kept, now), Some(Night::Kept(Kept::ForGood)));
+    }
+
+    #[test]
+    fn what_a_night_has_missed_ran_before_it_and_was_not_protected_then() {
+        let night: Timestamp = "2026-01-02T22:00:00Z".parse().unwrap();
+        let with = |spec: Value, began: Option<&str>| {
+            let mut desk = desk(spec, &json!({}));
+            let status = json!({ "phase": "Running", "startTime": began, "restarts": 0 });
+            desk.status = serde_json::from_value(status).unwrap();
+            judge_later(&desk, night)
+        };
+        assert_eq!(with(json!({}), Some("2026-01-02T09:00:00Z")), Some(Night::Suspended));
+        assert_eq!(with(json!({}), Some("2026-01-02T22:30:00Z")), None, "its owner let it go on");
+        assert_eq!(with(json!({}), None), None, "it does not run");
+        let until = json!({ "protectedUntil": "2026-01-02T23:00:00Z" });
+        assert!(matches!(with(until, Some("2026-01-02T09:00:00Z")), Some(Night::Kept(_))));
+        let nightly = Nightly::parse("0 22 * * *", "UTC").unwrap();
+        let missed = |now: &str| nightly.missed(now.parse().unwrap());
+        assert_eq!(missed("2026-01-03T03:59:59Z"), Some(night));
+        assert_eq!(missed("2026-01-03T04:00:01Z"), None, "people are at work again");
     }
 
     #[test]

@@ -32,6 +32,8 @@ use crate::{
 
 const MANAGER: &str = "maar-workspaces";
 const WRITER: Writer = Writer::new(MANAGER);
+/// How Kubernetes says that a quota does not allow a Pod.
+const OVER_QUOTA: &str = "exceeded quota";
 /// What a workspace that cannot be read is told.
 const MALFORMED: Told = Told {
     manager: MANAGER,
@@ -156,9 +158,12 @@ impl Workspaces {
     /// followed from.
     async fn refused(&self, seen: &Workspace, plan: &Plan, error: &JobError) -> Result<(), JobError> {
         let mut told = plan.clone();
-        told.status.phase = WorkspacePhase::Failed;
+        let why = chain(error);
+        // Who has all he may have waits until something of it ends; it is tried again either way.
+        told.status.phase =
+            if why.contains(OVER_QUOTA) { WorkspacePhase::Pending } else { WorkspacePhase::Failed };
         told.status.reason = Some(reasons::REFUSED.to_owned());
-        told.status.message = Some(bounded(&chain(error)));
+        told.status.message = Some(bounded(&why));
         let known = seen.status.as_ref().and_then(|status| status.message.as_ref());
         if known != told.status.message.as_ref() {
             self.write_status(seen, &told).await?;

@@ -16,6 +16,7 @@ use maar_api::{
     v1alpha1::{Workspace, WorkspaceType},
 };
 
+use super::grant::WorkspaceGrant;
 use crate::{
     key::Entropy,
     kind::{TOKEN, code_server_command, has_command, jupyter_command, token, variable},
@@ -25,6 +26,9 @@ use crate::{
 
 const JUPYTER: i32 = 8888;
 const CODE_SERVER: i32 = 8080;
+
+/// Does nothing until it is told to end.
+const WAIT: &str = "trap 'exit 0' TERM INT; sleep infinity & wait";
 
 /// The port of the program of a type.
 fn own_port(kind: WorkspaceType) -> Option<i32> {
@@ -101,6 +105,9 @@ pub(crate) fn pod(workspace: &Workspace, attempt: i32) -> Pod {
     if let Some(stop) = &spec.stop {
         give_stop(stop, &mut made);
     }
+    if let Some(grant) = WorkspaceGrant::of(workspace.annotations()) {
+        grant.give(&mut made);
+    }
     if let Some(seconds) = spec.max_run_seconds {
         let annotations = metadata.annotations.get_or_insert_default();
         annotations.insert(names::ANNOTATION_MAX_RUN_TIME.to_owned(), seconds.to_string());
@@ -135,7 +142,9 @@ fn container(workspace: &Workspace) -> Container {
     if !has_command(&made) {
         made.command = match spec.workspace_type {
             // People come in by a shell of their own; what many images start ends at once without a terminal.
-            WorkspaceType::Terminal => Some(["sleep", "infinity"].map(str::to_owned).to_vec()),
+            // The first process of a container hears only signals that it listens for: a bare `sleep` would have to be
+            // killed after the whole time of grace.
+            WorkspaceType::Terminal => Some(["/bin/sh", "-c", WAIT].map(str::to_owned).to_vec()),
             WorkspaceType::Jupyter => Some(jupyter_command(JUPYTER)),
             WorkspaceType::CodeServer => Some(code_server_command(CODE_SERVER)),
         };
@@ -167,6 +176,9 @@ fn mounts(workspace: &Workspace) -> Mounts {
         all.add(made, VolumeMount { mount_path: volume.path.clone(), ..VolumeMount::default() });
     }
     all.asked(&workspace.spec.mounts);
+    if let Some(grant) = WorkspaceGrant::of(workspace.annotations()) {
+        grant.mount(&mut all);
+    }
     all
 }
 

@@ -143,3 +143,28 @@ fn long_runs_end_unless_protected() {
     world.pass(60);
     assert!(world.step().suspend);
 }
+
+#[test]
+fn what_was_granted_is_in_the_pod_and_nothing_without() {
+    let mut desk = workspace();
+    let ordinary = render::pod(&desk, 0).spec.unwrap();
+    assert!(ordinary.host_network.is_none() && ordinary.containers[0].security_context.is_none());
+    let grant = json!({ "profile": "fabric", "hostNetwork": true, "capabilities": ["IPC_LOCK"],
+        "hostPaths": [{ "root": "/scratch", "subPath": "ada", "path": "/data", "readOnly": true }] });
+    let annotate = |desk: &mut Workspace, text: String| {
+        let annotations = desk.metadata.annotations.get_or_insert_default();
+        annotations.insert(super::ANNOTATION_GRANT.to_owned(), text);
+    };
+    annotate(&mut desk, grant.to_string());
+    let spec = serde_json::to_value(render::pod(&desk, 0).spec.unwrap()).unwrap();
+    assert_eq!((&spec["hostNetwork"], &spec["hostPID"]), (&json!(true), &json!(null)));
+    let container = &spec["containers"][0];
+    assert_eq!(container["securityContext"], json!({ "capabilities": { "add": ["IPC_LOCK"] } }));
+    let volume = spec["volumes"].as_array().unwrap().iter().find(|one| one["name"] == "maar-host-0").unwrap();
+    assert_eq!(volume["hostPath"], json!({ "path": "/scratch", "type": "Directory" }));
+    let mounts = container["volumeMounts"].as_array().unwrap();
+    let mount = mounts.iter().find(|one| one["name"] == "maar-host-0").unwrap();
+    assert_eq!((&mount["subPath"], &mount["readOnly"]), (&json!("ada"), &json!(true)));
+    annotate(&mut desk, "{\"profile\":\"x\",\"everything\":true}".to_owned());
+    assert_eq!(render::pod(&desk, 0).spec.unwrap(), ordinary, "what cannot be read is nothing");
+}

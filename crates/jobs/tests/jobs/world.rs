@@ -10,7 +10,7 @@ use kube::{
 use maar_api::v1alpha1::{AIJob, AIJobStatus, JobPhase};
 use maar_controller::{Environment, RoleConfig, backoff::Dice, clock::SharedClock};
 use maar_embedded::{Cluster, Component, Config};
-use maar_jobs::{Entropy, JobsMetrics, NodeCards, Settings, install, role};
+use maar_jobs::{Entropy, JobsMetrics, Nightly, NodeCards, Settings, install, role};
 use maar_nodes::{Options, Profile, simulate};
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -40,6 +40,11 @@ pub(crate) struct World {
 impl World {
     /// A cluster with nodes, definitions and the role, which is started again when it crashes.
     pub(crate) async fn new(seed: u64) -> Self {
+        Self::with(seed, None).await
+    }
+
+    /// With nights.
+    pub(crate) async fn with(seed: u64, nightly: Option<Nightly>) -> Self {
         let cluster = Cluster::start(Config::simulated(seed)).await.unwrap();
         let client = cluster.client();
         install(&client).await.unwrap();
@@ -50,13 +55,17 @@ impl World {
         let profile = Profile::parse(PROFILE).unwrap();
         let nodes = simulate(client.clone(), profile, options, stop.clone()).await.unwrap();
         cluster.set_kubelets(nodes.dialer());
-        let role = run(&cluster, "jobs", seed);
+        let role = run(&cluster, "jobs", seed, nightly);
         Self { cluster, client, role, _stop: stop.drop_guard() }
     }
 
     /// A second process that believes to lead, as one does that slept through the end of its lease.
     pub(crate) fn another(&self, name: &'static str) -> Component {
-        run(&self.cluster, name, 99)
+        self.another_with(name, None)
+    }
+
+    pub(crate) fn another_with(&self, name: &'static str, nightly: Option<Nightly>) -> Component {
+        run(&self.cluster, name, 99, nightly)
     }
 
     pub(crate) fn jobs(&self) -> Api<AIJob> {
@@ -121,7 +130,7 @@ impl World {
 }
 
 /// Runs the role as a component called so.
-fn run(cluster: &Cluster, name: &'static str, seed: u64) -> Component {
+fn run(cluster: &Cluster, name: &'static str, seed: u64, nightly: Option<Nightly>) -> Component {
     let clock: SharedClock = Arc::new(ClusterClock(cluster.world().clock.clone()));
     let run = move |client: Client| {
         let environment = Environment::new(Arc::clone(&clock), Dice::seeded(seed));
@@ -129,7 +138,8 @@ fn run(cluster: &Cluster, name: &'static str, seed: u64) -> Component {
         let metrics = JobsMetrics::register(&environment.metrics);
         // Clean-up looks at the nodes with the client of the role, so that its reads meet faults too.
         let cards = Arc::new(NodeCards::new(client.clone()));
-        let settings = Settings { cards: Some(cards), ..Settings::new(Entropy::counting()) };
+        let nightly = nightly.clone();
+        let settings = Settings { cards: Some(cards), nightly, ..Settings::new(Entropy::counting()) };
         let role = role(&settings, &metrics);
         let work = role.run(client, config, environment, CancellationToken::new());
         async move {

@@ -1,9 +1,9 @@
 //! What a portal gives its users: recommended images, and the most that one of them may have.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use maar_api::Quantity;
-use maar_portal::{Profiles, Settings};
+use maar_portal::{Profiles, Settings, SpecialLimits};
 
 use super::failure::Failure;
 
@@ -18,6 +18,9 @@ pub(crate) struct GrantArgs {
     /// for together (cpu, memory, nvidia.com/gpu, …); several times for several
     #[arg(long, value_name = "WHAT=AMOUNT")]
     user_limit: Vec<String>,
+    /// File of limits that differ from --user-limit for some users, and for those who may start work for some accounts
+    #[arg(long, value_name = "FILE")]
+    limits: Option<PathBuf>,
     /// File of profiles: what some users and accounts may beside the ordinary, such as privileged Pods
     #[arg(long, value_name = "FILE")]
     profiles: Option<PathBuf>,
@@ -27,9 +30,10 @@ impl GrantArgs {
     /// Tells a portal.
     pub(crate) fn apply(&self, settings: &mut Settings) -> Result<(), Failure> {
         if let Some(file) = &self.profiles {
-            let wrong = |why: String| Failure::usage(format!("--profiles {}: {why}", file.display()));
-            let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-            settings.profiles = Profiles::parse(&text).map_err(wrong)?;
+            settings.profiles = read("--profiles", file, Profiles::parse)?;
+        }
+        if let Some(file) = &self.limits {
+            settings.special_limits = read("--limits", file, SpecialLimits::parse)?;
         }
         for text in &self.image {
             let (image, title) = pair("--image", text)?;
@@ -39,28 +43,16 @@ impl GrantArgs {
             let (what, amount) = pair("--user-limit", text)?;
             let wrong = |why: &str| Failure::usage(format!("--user-limit {text}: {amount} is {why}"));
             let amount: Quantity = amount.parse().map_err(|_| wrong("no amount, such as 8 or 64Gi"))?;
-            if amount < Quantity::default() {
-                return Err(wrong("less than nothing"));
-            }
-            let limits = &mut settings.limits;
-            let count = match what {
-                "workspaces" => &mut limits.workspaces,
-                "jobs" => &mut limits.jobs,
-                "pods" => &mut limits.pods,
-                "volumes" => &mut limits.volumes,
-                "storage" => {
-                    limits.storage = amount;
-                    continue;
-                }
-                resource => {
-                    limits.requests.insert(resource, amount);
-                    continue;
-                }
-            };
-            *count = amount.to_string().parse().map_err(|_| wrong("no whole number"))?;
+            settings.limits.set(what, amount).map_err(wrong)?;
         }
         Ok(())
     }
+}
+
+fn read<T>(flag: &str, file: &Path, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, Failure> {
+    let wrong = |why: String| Failure::usage(format!("{flag} {}: {why}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    parse(&text).map_err(wrong)
 }
 
 fn pair<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
@@ -75,7 +67,8 @@ mod tests {
     fn told(images: &[&str], limits: &[&str]) -> Result<Settings, Failure> {
         let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
         let mut settings = Settings::at(Vec::new());
-        GrantArgs { image: words(images), user_limit: words(limits), profiles: None }.apply(&mut settings)?;
+        GrantArgs { image: words(images), user_limit: words(limits), ..GrantArgs::default() }
+            .apply(&mut settings)?;
         Ok(settings)
     }
 
@@ -94,5 +87,8 @@ mod tests {
             assert!(told(&[], &[wrong]).is_err(), "{wrong}");
         }
         assert!(told(&["torch"], &[]).is_err());
+        let missing = GrantArgs { limits: Some("/nowhere/limits.yaml".into()), ..GrantArgs::default() };
+        let said = missing.apply(&mut Settings::at(Vec::new())).unwrap_err().to_string();
+        assert!(said.contains("--limits /nowhere/limits.yaml"), "{said}");
     }
 }

@@ -110,22 +110,34 @@ pub(super) async fn conclude(
         Ok(_) => Err(Refusal::refused("the user is disabled or expired")),
         Err(refusal) => Err(refusal),
     };
-    let (user, outcome, detail) = match &result {
-        Ok(signed_in) => (Some(&signed_in.user), Outcome::Done, None),
-        // What does not answer has neither let in nor refused.
-        Err(refusal) if refusal.told.code == Code::Unavailable => (None, Outcome::Failed, Some(&refusal.why)),
-        Err(refusal) => (None, Outcome::Denied, Some(&refusal.why)),
-    };
-    let entry = entry(call, provider, name, user);
-    let entry = Entry { outcome, detail: detail.map(|why| why.chars().take(256).collect()), ..entry };
-    let written = call.portal.records.append_audit(&entry).await;
     match result {
         Ok(signed_in) => {
             // A login that cannot be written down is none.
-            written?;
+            call.portal.records.append_audit(&entry(call, provider, name, Some(&signed_in.user))).await?;
             Ok(signed_in)
         }
-        Err(refusal) => Err(refusal.told),
+        Err(refusal) => {
+            // Who is not let in is not let in, also if that cannot be written down.
+            let _ = call.portal.records.append_audit(&refused(call, provider, name, &refusal)).await;
+            Err(refusal.told)
+        }
+    }
+}
+
+/// Writes down that a login at `provider` could not begin; what its asker is told.
+pub(super) async fn not_begun(call: &Call, provider: &str, refusal: Refusal) -> ApiError {
+    tracing::warn!(request.id = call.request_id, provider, why = refusal.why, "a login cannot begin");
+    let _ = call.portal.records.append_audit(&refused(call, provider, "", &refusal)).await;
+    refusal.told
+}
+
+fn refused(call: &Call, provider: &str, name: &str, refusal: &Refusal) -> Entry {
+    // What does not answer has neither let in nor refused.
+    let failed = refusal.told.code == Code::Unavailable;
+    Entry {
+        outcome: if failed { Outcome::Failed } else { Outcome::Denied },
+        detail: Some(refusal.why.chars().take(256).collect()),
+        ..entry(call, provider, name, None)
     }
 }
 

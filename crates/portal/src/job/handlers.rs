@@ -19,6 +19,7 @@ use crate::{
     describe::{Subject, describe},
     error::ApiError,
     live::{PodFacts, Work},
+    node,
     page::{Page, PageQuery, page},
     pod,
     route::{Answer, Call},
@@ -163,6 +164,11 @@ pub(super) fn get(call: &Call) -> Result<Answer, ApiError> {
 pub(super) fn why(call: &Call) -> Result<Answer, ApiError> {
     let job = call.job()?;
     Answer::json(&Why::of_job(job, &refs(&pods_of(call, job))))
+}
+
+/// `GET …/usage`.
+pub(super) fn usage(call: &Call) -> Result<Answer, ApiError> {
+    node::usage_of(call, refs(&pods_of(call, call.job()?)))
 }
 
 /// Which Pod of a job.

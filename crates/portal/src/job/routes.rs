@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     access::{Kind, Verb},
+    node::{Usage, UsageQuery},
     page::PageQuery,
     pod::{EventView, LogQuery},
     route::{
@@ -65,6 +66,16 @@ fn looking(one: Target) -> Vec<Route> {
         Route::at_once(Get, "/jobs/{namespace}/{name}/why", "explainJob", (Verb::See, one), handlers::why)
             .says("Why it waits, and when it may start")
             .answers::<Why>(),
+        Route::at_once(
+            Get,
+            "/jobs/{namespace}/{name}/usage",
+            "getJobUsage",
+            (Verb::See, one),
+            handlers::usage,
+        )
+        .says("What each of its cards did in the last hour since they are its own, by the minute")
+        .query::<UsageQuery>()
+        .answers::<Usage>(),
         Route::new(Get, "/jobs/{namespace}/{name}/logs", "getJobLogs", (Verb::Read, one), handlers::logs)
             .says("What a program of it says")
             .query::<PodQuery>()

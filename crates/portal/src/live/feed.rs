@@ -58,6 +58,24 @@ impl Live {
         );
     }
 
+    /// Each cache by its name, with how often it has changed and how much it holds.
+    pub(crate) fn sizes(&self) -> Vec<(&'static str, u64, i64)> {
+        fn size<T>(name: &'static str, store: &Store<T>) -> (&'static str, u64, i64) {
+            (name, store.version(), i64::try_from(store.count()).unwrap_or(i64::MAX))
+        }
+        vec![
+            size("workspaces", &self.workspaces),
+            size("jobs", &self.jobs),
+            size("pods", &self.pods),
+            size("nodes", &self.nodes),
+            size("accounts", &self.accounts),
+            size("claims", &self.claims),
+            size("quotas", &self.quotas),
+            size("deployments", &self.deployments),
+            size("stateful sets", &self.stateful_sets),
+        ]
+    }
+
     /// A user's part in each account. Accounts have many members and change seldom, so it is worked out once.
     pub(crate) fn roles(&self, user: &str) -> BTreeMap<String, AccountRole> {
         let version = self.accounts.version();

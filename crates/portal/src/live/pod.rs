@@ -50,6 +50,8 @@ pub(crate) struct PodFacts {
     pub(crate) refusal: Option<String>,
     /// Part of the system, work of users, or somebody else's.
     pub(crate) kind: PodKind,
+    /// When its node took it.
+    pub(crate) started: Option<Timestamp>,
     /// When it ends at the latest, if that was said: a notice, or its longest run.
     pub(crate) ends: Option<Timestamp>,
 }
@@ -82,6 +84,7 @@ impl PodFacts {
             claims: claims(pod),
             refusal: refused.and_then(|condition| condition.message.clone()),
             kind: KINDS.of(pod),
+            started: started(pod),
             ends: end(pod),
         }
     }
@@ -102,12 +105,15 @@ fn claims(pod: &Pod) -> Vec<String> {
     volumes.filter_map(|volume| Some(volume.persistent_volume_claim.as_ref()?.claim_name.clone())).collect()
 }
 
+fn started(pod: &Pod) -> Option<Timestamp> {
+    pod.status.as_ref()?.start_time.as_ref().map(|time| time.0)
+}
+
 fn end(pod: &Pod) -> Option<Timestamp> {
     let annotation = |name: &str| pod.annotations().get(name);
     let notice = annotation(names::ANNOTATION_STOP_AT).and_then(|text| text.parse::<Timestamp>().ok());
-    let started = pod.status.as_ref().and_then(|status| status.start_time.as_ref()).map(|time| time.0);
     let longest = annotation(names::ANNOTATION_MAX_RUN_TIME).and_then(|text| text.parse::<i64>().ok());
-    let run = started
+    let run = started(pod)
         .zip(longest)
         .and_then(|(begin, longest)| begin.checked_add(SignedDuration::from_secs(longest)).ok());
     [notice, run].into_iter().flatten().min()

@@ -81,6 +81,11 @@ impl<T> Store<T> {
         let _ = tokio::time::timeout(Duration::from_secs(2), seen).await;
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.objects.read().len()
+    }
+
     /// How often something has changed.
     pub(crate) fn version(&self) -> u64 {
         *self.version.borrow()

@@ -1,14 +1,21 @@
 //! Makes the namespace of a user as it shall be.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use k8s_openapi::{NamespaceResourceScope, api::core::v1::ResourceQuota};
+use k8s_openapi::{
+    NamespaceResourceScope, api::core::v1::ResourceQuota,
+    apimachinery::pkg::api::resource::Quantity as TextQuantity,
+};
 use kube::{Api, Client};
+use maar_api::Quantity;
 use maar_controller::{Categorized as _, Category, Error, apply::Writer};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
-use super::objects::{Level, QUOTA, UserLimits, plan};
+use super::{
+    limits::{SpecialLimits, UserLimits},
+    objects::{Level, QUOTA, plan},
+};
 use crate::{access::Person, profile::Profiles};
 
 const WRITER: Writer = Writer::new("maar-portal");
@@ -26,13 +33,22 @@ pub(crate) struct EnsureError {
     source: Error,
 }
 
-/// Makes namespaces, each once while the process runs; clones share that.
+/// Makes namespaces, each once for as long as it shall be the same; clones share that.
 #[derive(Clone)]
 pub(crate) struct Namespaces {
     client: Client,
     limits: UserLimits,
+    special: SpecialLimits,
     profiles: Profiles,
-    done: Arc<Mutex<BTreeSet<String>>>,
+    /// By namespace, as it was made.
+    done: Arc<Mutex<BTreeMap<String, Wanted>>>,
+}
+
+/// What may differ between two namespaces, and with the accounts of a user from one day to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Wanted {
+    limits: UserLimits,
+    level: Level,
 }
 
 impl std::fmt::Debug for Namespaces {
@@ -42,31 +58,45 @@ impl std::fmt::Debug for Namespaces {
 }
 
 impl Namespaces {
-    pub(crate) fn new(client: Client, limits: UserLimits, profiles: Profiles) -> Self {
-        Self { client, limits, profiles, done: Arc::default() }
+    pub(crate) fn new(
+        client: Client,
+        (limits, special): (UserLimits, SpecialLimits),
+        profiles: Profiles,
+    ) -> Self {
+        Self { client, limits, special, profiles, done: Arc::default() }
+    }
+
+    /// What `person` may have.
+    pub(crate) fn limits_of(&self, person: &Person) -> UserLimits {
+        self.special.of(person, &self.limits)
+    }
+
+    fn wanted(&self, person: &Person) -> Wanted {
+        let level = if self.profiles.any_for(person) { Level::Privileged } else { Level::Baseline };
+        Wanted { limits: self.limits_of(person), level }
     }
 
     /// Makes the namespace of `person` so, with everything in it. Safe to call at once from anywhere.
     pub(crate) async fn ensure(&self, person: &Person) -> Result<(), EnsureError> {
-        if self.done.lock().contains(&person.namespace) {
+        let wanted = self.wanted(person);
+        if self.done.lock().get(&person.namespace) == Some(&wanted) {
             return Ok(());
         }
-        let mut made = self.make(person).await;
+        let mut made = self.make(person, &wanted).await;
         for _ in 0..ATTEMPTS {
             // Two of the same user at the same time: the other was first.
             if !made.as_ref().is_err_and(|error| error.category() == Category::Conflict) {
                 break;
             }
-            made = self.make(person).await;
+            made = self.make(person, &wanted).await;
         }
         made.map_err(|source| EnsureError { user: person.name.clone(), source })?;
-        self.done.lock().insert(person.namespace.clone());
+        self.done.lock().insert(person.namespace.clone(), wanted);
         Ok(())
     }
 
-    async fn make(&self, person: &Person) -> Result<(), Error> {
-        let level = if self.profiles.any_for(person) { Level::Privileged } else { Level::Baseline };
-        let made = plan(&person.namespace, (&person.name, &person.id), &self.limits, level);
+    async fn make(&self, person: &Person, wanted: &Wanted) -> Result<(), Error> {
+        let made = plan(&person.namespace, (&person.name, &person.id), &wanted.limits, wanted.level);
         WRITER.apply(&Api::all(self.client.clone()), &made.namespace).await?;
         // Walls before limits: work may start as soon as the limits are there, and not before.
         WRITER.apply(&self.api(person), &made.wall).await?;
@@ -76,7 +106,8 @@ impl Namespaces {
         self.counted(person).await
     }
 
-    /// Waits until the quota was counted once: before that, Kubernetes refuses whatever it limits.
+    /// Waits until the quota was counted as it is now: before it was counted at all, Kubernetes refuses whatever it limits,
+    /// and after a change it still holds to what it was.
     async fn counted(&self, person: &Person) -> Result<(), Error> {
         let api: Api<ResourceQuota> = self.api(person);
         let end = Instant::now() + PATIENCE;
@@ -84,7 +115,7 @@ impl Namespaces {
             let quota = api.get(QUOTA).await;
             let quota =
                 quota.map_err(|source| Error::in_step(format!("read ResourceQuota {QUOTA}"), source))?;
-            if quota.status.is_some_and(|status| status.hard.is_some() && status.used.is_some()) {
+            if is_counted(&quota) {
                 return Ok(());
             }
             sleep(PACE).await;
@@ -103,5 +134,41 @@ impl Namespaces {
         person: &Person,
     ) -> Api<K> {
         Api::namespaced(self.client.clone(), &person.namespace)
+    }
+}
+
+/// Whether the cluster holds to what the quota says, and knows what is used of it.
+fn is_counted(quota: &ResourceQuota) -> bool {
+    let read =
+        |amounts: Option<&BTreeMap<String, TextQuantity>>| -> Option<BTreeMap<String, Option<Quantity>>> {
+            Some(
+                amounts?.iter().map(|(name, TextQuantity(text))| (name.clone(), text.parse().ok())).collect(),
+            )
+        };
+    let said = quota.spec.as_ref().and_then(|spec| read(spec.hard.as_ref()));
+    let held = quota.status.as_ref().and_then(|status| read(status.hard.as_ref()));
+    let used = quota.status.as_ref().is_some_and(|status| status.used.is_some());
+    used && held.is_some() && said == held
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_quota_is_counted_when_the_cluster_holds_to_it() {
+        let counted = |status: serde_json::Value| {
+            let quota = json!({ "spec": { "hard": { "cpu": "1", "pods": "5" } }, "status": status });
+            is_counted(&serde_json::from_value(quota).unwrap())
+        };
+        assert!(!counted(json!({})));
+        assert!(!counted(json!({ "hard": { "cpu": "1000m", "pods": "5" } })), "nothing was counted");
+        assert!(
+            !counted(json!({ "hard": { "cpu": "2", "pods": "5" }, "used": {} })),
+            "it holds to what it was"
+        );
+        assert!(counted(json!({ "hard": { "cpu": "1000m", "pods": "5" }, "used": { "pods": "0" } })));
     }
 }

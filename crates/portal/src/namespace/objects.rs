@@ -7,9 +7,10 @@ use k8s_openapi::{
     },
     apimachinery::pkg::api::resource::Quantity as TextQuantity,
 };
-use maar_api::{Quantity, ResourceList, names};
+use maar_api::names;
 use serde_json::json;
 
+use super::limits::UserLimits;
 use crate::live::QuotaFacts;
 
 /// Namespace annotation: the identifier of the user whose it is.
@@ -18,36 +19,6 @@ const ANNOTATION_USER_ID: &str = "maar.io/user-id";
 pub(crate) const QUOTA: &str = "maar-user";
 /// The namespace in which Maar itself runs.
 const SYSTEM: &str = "maar-system";
-
-/// The most that one user may have, whichever account pays. What an account allows its members counts besides.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UserLimits {
-    /// How many workspaces, suspended ones too.
-    pub workspaces: i64,
-    /// How many jobs, ended ones too.
-    pub jobs: i64,
-    /// How many Pods.
-    pub pods: i64,
-    /// How many volumes.
-    pub volumes: i64,
-    /// How large all volumes are together.
-    pub storage: Quantity,
-    /// Processor time, memory and whole cards that Pods ask for together. What is not named is not limited.
-    pub requests: ResourceList,
-}
-
-impl Default for UserLimits {
-    fn default() -> Self {
-        Self {
-            workspaces: 20,
-            jobs: 1000,
-            pods: 200,
-            volumes: 40,
-            storage: Quantity::from_bytes(4 << 40),
-            requests: ResourceList::default(),
-        }
-    }
-}
 
 /// The objects of one user's namespace.
 #[derive(Debug, Clone, PartialEq)]
@@ -176,6 +147,8 @@ fn object<K: serde::de::DeserializeOwned>(value: serde_json::Value) -> K {
 
 #[cfg(test)]
 mod tests {
+    use maar_api::{Quantity, ResourceList};
+
     use super::*;
 
     #[test]

@@ -15,11 +15,12 @@ use super::{
     drain, occupy,
     overview::{Entry, Made},
     summary::{FirstPage, Message, Mine},
+    usage::{self, Usage, UsageQuery},
     view::{NodeView, given, is_card},
 };
 use crate::{
     access::{Kind, Object, Verb},
-    cards::{Point, STEP, STEPS},
+    cards::{STEP, STEPS},
     error::ApiError,
     job::matches_search,
     live::{PodFacts, Work},
@@ -42,10 +43,10 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::at_once(Get, "/nodes/{name}", "getNode", (Verb::See, Target::Node), get)
             .says("One node with its labels, taints, conditions and Pods")
             .answers::<NodeDetail>(),
-        Route::at_once(Get, "/nodes/{name}/usage", "getNodeUsage", (Verb::See, Target::Node), usage)
+        Route::at_once(Get, "/nodes/{name}/usage", "getNodeUsage", (Verb::See, Target::Node), usage::of_node)
             .says("What each card of a node did in the last hour, by the minute")
             .query::<UsageQuery>()
-            .answers::<NodeUsage>(),
+            .answers::<Usage>(),
         Route::at_once(Get, "/overview", "getOverview", nodes, overview)
             .says("The cluster in a few numbers, and what concerns the asker")
             .answers::<FirstPage>(),
@@ -86,7 +87,7 @@ impl NodeQuery {
     }
 }
 
-fn made(call: &Call) -> std::sync::Arc<Made> {
+pub(super) fn made(call: &Call) -> std::sync::Arc<Made> {
     let portal = &call.portal;
     portal.overview.get(&portal.live, &portal.cards, portal.settings.hide_names)
 }
@@ -277,44 +278,6 @@ fn get(call: &Call) -> Result<Answer, ApiError> {
         pod_list: entry.pods.iter().map(|(pod, end)| pod_view(call, pod, *end)).collect(),
         account: occupy::account_of(node, &call.portal.live.accounts.list(None)),
     })
-}
-
-/// Which part of the last hour.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct UsageQuery {
-    /// How many minutes, up to 60; 60 if it is not said.
-    minutes: Option<usize>,
-}
-
-/// What one card did.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct CardUsage {
-    /// Its node and number.
-    card: String,
-    /// Time in seconds since 1970, use in percent, memory in bytes.
-    points: Vec<Point>,
-}
-
-/// What the cards of a node did.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct NodeUsage {
-    cards: Vec<CardUsage>,
-}
-
-/// `GET /nodes/{name}/usage`.
-fn usage(call: &Call) -> Result<Answer, ApiError> {
-    let (name, made) = (call.node()?.name_any(), made(call));
-    let minutes = call.query::<UsageQuery>()?.minutes.unwrap_or(60);
-    if !(1..=60).contains(&minutes) {
-        return Err(ApiError::invalid("minutes", "is between 1 and 60"));
-    }
-    let kinds = made.node(&name).into_iter().flat_map(|entry| &entry.view.cards);
-    let cards = kinds.flat_map(|kind| kind.cards.iter().map(|card| (&kind.resource, card.index)));
-    let cards = cards.map(|(resource, index)| CardUsage {
-        card: format!("{name}/{index}"),
-        points: call.portal.cards.usage(&name, resource, index, minutes),
-    });
-    Answer::json(&NodeUsage { cards: cards.collect() })
 }
 
 fn pod_view(call: &Call, pod: &PodFacts, ends: Option<Timestamp>) -> PodOnNode {

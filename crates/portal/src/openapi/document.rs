@@ -93,6 +93,10 @@ fn answer(route: &Route, generator: &mut SchemaGenerator) -> Value {
         Answers::Json(schema) => {
             json!({ "description": "Done", "content": { "application/json": { "schema": schema(generator) } } })
         }
+        // Who reads YAML gets an object, and who does not a text: the document says neither.
+        Answers::Text(kind) if kind == "application/yaml" => {
+            json!({ "description": "Done", "content": { kind: {} } })
+        }
         Answers::Text(kind) => {
             json!({ "description": "Done", "content": { kind: { "schema": { "type": "string" } } } })
         }

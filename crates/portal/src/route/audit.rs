@@ -32,6 +32,22 @@ pub(super) fn entry(
     }
 }
 
+/// What is about to be done. The names of things that are yet to be made stand in the body.
+pub(super) fn begun(route: &Route, call: &Call, account: Option<String>) -> Entry {
+    let named = ["/name", "/metadata/name"].iter().find_map(|place| call.raw_body().pointer(place)?.as_str());
+    let object_name = match (route.target, named, call.subject().person()) {
+        (super::Target::New(..), Some(name), Some(person)) => format!("{}/{name}", person.namespace),
+        _ => call.object_name(route),
+    };
+    Entry {
+        action: route.name.to_owned(),
+        object_kind: route.target.word().to_owned(),
+        object_name,
+        account,
+        ..call.entry()
+    }
+}
+
 const fn is_denial(code: Code) -> bool {
     matches!(code, Code::Forbidden | Code::NotFound | Code::ScopeMissing | Code::PasswordChangeRequired)
 }

@@ -189,11 +189,18 @@ async fn handle(
             Ok(())
         }
     };
+    let audited = (route.method.writes() || enters) && !route.audits_itself;
     let result = match allow(&call.caller, route, &object).and_then(|()| from_here()) {
-        Ok(()) => (route.handler)(call.clone()).await,
+        Ok(()) => {
+            if audited {
+                // Before it is done: should the process die in the middle, another finds it here and tells of it.
+                portal.records.begin_audit(&audit::begun(route, &call, account.clone())).await?;
+            }
+            (route.handler)(call.clone()).await
+        }
         Err(denied) => Err(denied),
     };
-    if (route.method.writes() || enters) && !route.audits_itself {
+    if audited {
         // A write that cannot be written down is told as failed, so that nobody relies on it. A terminal does not begin.
         let entry = audit::entry(route, &call, account, &result);
         portal.records.append_audit(&entry).await?;

@@ -75,7 +75,7 @@ fn check_body(
         TemplateKind::Workspace => {
             whole["name"] = json!("template");
             let asked: NewWorkspace = serde_json::from_value(whole).map_err(unread)?;
-            crate::workspace::plan(&asked, person).map_err(inside)?;
+            crate::workspace::plan(&asked, person, profiles).map_err(inside)?;
         }
         TemplateKind::Job => {
             if whole.get("metadata").is_none_or(Value::is_object) {

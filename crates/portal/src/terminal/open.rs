@@ -56,7 +56,8 @@ pub(crate) fn open(call: &Call, place: Place) -> Result<Answer, ApiError> {
     let seat = seat.ok_or_else(|| {
         ApiError::new(Code::TooMany, format!("you have {most} terminals open already: close one"))
     })?;
-    let session = Session { call: Arc::new(call.clone()), place, size, seat };
+    let open = call.portal.metrics.terminal();
+    let session = Session { call: Arc::new(call.clone()), place, size, seat, open };
     let upgrade = upgrade.max_message_size(LARGEST).max_frame_size(LARGEST);
     Ok(Answer::whole(upgrade.on_upgrade(move |socket| session.serve(socket))))
 }

@@ -32,7 +32,7 @@ use super::{
     open::Place,
     seat::Seat,
 };
-use crate::{access::Verb, error::ApiError, route::Call, stream::until_denied};
+use crate::{access::Verb, error::ApiError, metrics::Open, route::Call, stream::until_denied};
 
 /// How long the cluster may take to begin a program.
 const BEGIN: Duration = Duration::from_secs(30);
@@ -52,6 +52,9 @@ pub(super) struct Session {
     /// Held for as long as it is open.
     #[expect(dead_code, reason = "held for what dropping it does")]
     pub(super) seat: Seat,
+    /// Counts it.
+    #[expect(dead_code, reason = "held for what dropping it does")]
+    pub(super) open: Open,
 }
 
 /// Why it ended.

@@ -74,7 +74,7 @@ pub(super) async fn create(call: Call) -> Result<Answer, ApiError> {
     let asked: NewWorkspace =
         serde_json::from_value(body).map_err(|error| ApiError::invalid("body", error.to_string()))?;
     let person = call.person()?;
-    let workspace = plan(&asked, person)?;
+    let workspace = plan(&asked, person, &call.portal.settings.profiles)?;
     let (portal, namespace) = (&call.portal, &person.namespace);
     portal.namespaces.ensure(person).await.map_err(|error| ApiError::unavailable("the cluster", error))?;
     let api: Api<Workspace> = Api::namespaced(portal.client.clone(), namespace);
@@ -85,7 +85,8 @@ pub(super) async fn create(call: Call) -> Result<Answer, ApiError> {
     portal.live.workspaces.seen(namespace, &asked.name).await;
     let name = format!("{namespace}/{}", asked.name);
     // Values of the environment are often secrets; the audit log keeps none of them.
-    let after = json!({ "image": asked.image, "cards": asked.cards, "resources": workspace.spec.resources });
+    let grant = workspace.annotations().get(maar_jobs::ANNOTATION_GRANT);
+    let after = json!({ "image": asked.image, "cards": asked.cards, "resources": workspace.spec.resources, "grant": grant });
     Ok(Answer::created(&view(&made))?.about(name).change(None, Some(after)))
 }
 
@@ -177,6 +178,13 @@ pub(super) fn why(call: &Call) -> Result<Answer, ApiError> {
     let found = call.workspace()?;
     let pod = call.portal.live.pods.get(&found.namespace().unwrap_or_default(), &pod_of(found));
     Answer::json(&Why::of_workspace(found, pod.as_deref()))
+}
+
+/// `GET …/usage`.
+pub(super) fn usage(call: &Call) -> Result<Answer, ApiError> {
+    let found = call.workspace()?;
+    let pod = call.portal.live.pods.get(&found.namespace().unwrap_or_default(), &pod_of(found));
+    node::usage_of(call, pod.as_deref())
 }
 
 /// `GET …/yaml`.

@@ -12,12 +12,14 @@ use maar_api::{
         WorkspaceType, WorkspaceVolume,
     },
 };
+use maar_jobs::{ANNOTATION_GRANT, WorkspaceGrant};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
     access::Person,
-    rules::{Wrong, check_env, check_image, check_mounts, check_name, check_path},
+    profile::{Allowance, Profiles},
+    rules::{NewHostPath, Wrong, check_env, check_image, check_mounts, check_name, check_path, host_path},
 };
 
 /// Variables of the environment, and all they hold together.
@@ -82,10 +84,16 @@ pub(crate) struct NewWorkspace {
     /// It is suspended after it has run this many seconds at a stretch.
     #[serde(default)]
     pub(crate) max_run_seconds: Option<i64>,
+    /// A profile that an administrator has granted the asker or the account: the workspace has what it grants.
+    #[serde(default)]
+    pub(crate) profile: Option<String>,
+    /// Folders of the node that the profile names, or below one of them.
+    #[serde(default)]
+    pub(crate) host_paths: Vec<NewHostPath>,
 }
 
 /// The Workspace that `person` asks for: in his namespace and his name, whatever the request says.
-pub(crate) fn plan(asked: &NewWorkspace, person: &Person) -> Result<Workspace, Wrong> {
+pub(crate) fn plan(asked: &NewWorkspace, person: &Person, profiles: &Profiles) -> Result<Workspace, Wrong> {
     check(asked)?;
     let mut resources = ResourceList::default();
     resources.insert(CPU, asked.cpu.unwrap_or(Quantity::from_units(1)));
@@ -124,9 +132,42 @@ pub(crate) fn plan(asked: &NewWorkspace, person: &Person) -> Result<Workspace, W
         name: Some(asked.name.clone()),
         namespace: Some(person.namespace.clone()),
         labels: Some(labels),
+        annotations: grant(asked, person, spec.account(), profiles)?,
         ..ObjectMeta::default()
     };
     Ok(Workspace { metadata, spec, status: None })
+}
+
+/// What an administrator grants it beside the ordinary, if a profile is named.
+fn grant(
+    asked: &NewWorkspace,
+    person: &Person,
+    account: &str,
+    profiles: &Profiles,
+) -> Result<Option<BTreeMap<String, String>>, Wrong> {
+    let Some(name) = &asked.profile else {
+        if asked.host_paths.is_empty() {
+            return Ok(None);
+        }
+        return Err(Wrong::new("hostPaths", "files of the node need a profile that names them"));
+    };
+    let profile = profiles.named(name, person, account);
+    let profile =
+        profile.ok_or_else(|| Wrong::new("profile", "you have no profile of this name for this account"))?;
+    let paths = asked.host_paths.iter().enumerate();
+    let paths = paths.map(|(index, one)| host_path(&format!("hostPaths[{index}]"), one, &profile.host_paths));
+    let allows = |what| profile.allows.contains(&what);
+    let grant = WorkspaceGrant {
+        profile: name.clone(),
+        privileged: allows(Allowance::Privileged),
+        host_network: allows(Allowance::HostNetwork),
+        host_pid: allows(Allowance::HostPid),
+        host_ipc: allows(Allowance::HostIpc),
+        capabilities: profile.capabilities.clone(),
+        host_paths: paths.collect::<Result<_, _>>()?,
+    };
+    let text = serde_json::to_string(&grant).map_err(|error| Wrong::new("profile", error.to_string()))?;
+    Ok(Some(BTreeMap::from([(ANNOTATION_GRANT.to_owned(), text)])))
 }
 
 fn check(asked: &NewWorkspace) -> Result<(), Wrong> {
@@ -148,6 +189,7 @@ fn check(asked: &NewWorkspace) -> Result<(), Wrong> {
         .iter()
         .map(|volume| volume.path.as_str())
         .chain(asked.mounts.iter().map(|mount| mount.path.as_str()))
+        .chain(asked.host_paths.iter().map(|mount| mount.path.as_str()))
         .map(|path| path.trim_end_matches('/'))
         .collect();
     if places.iter().collect::<BTreeSet<_>>().len() < places.len() {
@@ -212,6 +254,42 @@ mod tests {
         serde_json::from_value(body).unwrap()
     }
 
+    fn made(more: &Value) -> Result<Workspace, Wrong> {
+        plan(&asked(more), &person("ada"), &Profiles::default())
+    }
+
+    #[test]
+    fn a_profile_gives_a_workspace_what_it_grants_and_no_more() {
+        let profiles = "
+profiles:
+  - { name: fabric, accounts: [hpc], allows: [hostNetwork], capabilities: [IPC_LOCK], hostPaths: [{ path: /scratch }] }
+  - { name: bob, users: [bob], allows: [privileged] }
+";
+        let profiles = Profiles::parse(profiles).unwrap();
+        let made = |more: Value| plan(&asked(&more), &person("ada"), &profiles);
+        let path = json!([{ "hostPath": "/scratch/ada", "path": "/data" }]);
+        let desk = made(json!({ "account": "hpc", "profile": "fabric", "hostPaths": path })).unwrap();
+        let grant: Value =
+            serde_json::from_str(&desk.metadata.annotations.unwrap()[ANNOTATION_GRANT]).unwrap();
+        assert_eq!(
+            grant,
+            json!({ "profile": "fabric", "hostNetwork": true, "capabilities": ["IPC_LOCK"],
+                "hostPaths": [{ "root": "/scratch", "subPath": "ada", "path": "/data" }] })
+        );
+        for (more, field) in [
+            (json!({ "profile": "fabric" }), "profile"),
+            (json!({ "account": "hpc", "profile": "bob" }), "profile"),
+            (json!({ "account": "hpc", "profile": "none" }), "profile"),
+            (json!({ "account": "hpc", "hostPaths": path }), "hostPaths"),
+            (
+                json!({ "account": "hpc", "profile": "fabric", "hostPaths": [{ "hostPath": "/scratchy", "path": "/d" }] }),
+                "hostPaths[0].hostPath",
+            ),
+        ] {
+            assert_eq!(made(more.clone()).unwrap_err().field, field, "{more}");
+        }
+    }
+
     #[test]
     fn a_request_becomes_a_workspace_of_its_owner() {
         let full = json!({
@@ -220,8 +298,7 @@ mod tests {
             "mounts": [{ "path": "/data", "claim": "data", "subPath": "sets/one", "readOnly": true }],
         });
         insta::assert_yaml_snapshot!(
-            [plan(&asked(&json!({})), &person("ada")), plan(&asked(&full), &person("ada"))]
-                .map(|made| serde_json::to_value(made.unwrap()).unwrap())
+            [made(&json!({})), made(&full)].map(|made| serde_json::to_value(made.unwrap()).unwrap())
         );
     }
 
@@ -245,7 +322,7 @@ mod tests {
             ),
         ];
         for (more, want) in table {
-            assert_eq!(plan(&asked(&more), &person("ada")).unwrap_err().field, want, "{more}");
+            assert_eq!(made(&more).unwrap_err().field, want, "{more}");
         }
     }
 

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     access::{Kind, Verb},
     job::Why,
+    node::{Usage, UsageQuery},
     page::{Page, PageQuery},
     pod::{EventView, LogQuery},
     route::{
@@ -137,6 +138,16 @@ fn looking(one: Target) -> Vec<Route> {
         )
         .says("Why it waits")
         .answers::<Why>(),
+        Route::at_once(
+            Get,
+            "/workspaces/{namespace}/{name}/usage",
+            "getWorkspaceUsage",
+            (Verb::See, one),
+            handlers::usage,
+        )
+        .says("What each of its cards did in the last hour since they are its own, by the minute")
+        .query::<UsageQuery>()
+        .answers::<Usage>(),
         Route::at_once(
             Get,
             "/workspaces/{namespace}/{name}/yaml",

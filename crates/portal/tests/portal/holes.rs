@@ -291,3 +291,29 @@ async fn nobody_floods_the_portal_and_bodies_have_an_end() {
     let (status, said) = ada.post("/workspaces", json!({ "name": "x", "image": "a".repeat(2 << 20) })).await;
     assert_eq!((status, &said["code"]), (413, &json!("tooLarge")));
 }
+
+#[tokio::test]
+async fn a_change_of_a_portal_that_died_is_in_the_log() {
+    let world = World::new().await;
+    let (ada, admin) = (world.user("ada").await, world.admin().await);
+    let ended = async || world.records.close_audit(jiff::Timestamp::MAX).await.unwrap();
+    assert_eq!(ended().await, 0, "what has ended is in the log and nowhere else");
+    let body = json!({ "name": "desk", "image": "busybox", "env": { "T": "hidden" } });
+    let noted = async {
+        while ended().await == 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    };
+    // It goes on until its note is there, and no further: its portal is gone, or its client, which is the same.
+    tokio::select! {
+        biased;
+        () = noted => {}
+        said = ada.post("/workspaces", body) => panic!("nothing was noted: {said:?}"),
+    }
+    let (_, log) = admin.get("/audit?action=createWorkspace").await;
+    let entry = &log["items"][0];
+    let name = format!("{}/desk", ada.namespace().await);
+    assert_eq!((&entry["outcome"], &entry["objectName"]), (&json!("unknown"), &json!(name)), "{entry}");
+    assert_eq!((&entry["actor"]["name"], log["items"].as_array().unwrap().len()), (&json!("ada"), 1));
+    assert!(!log.to_string().contains("hidden"), "{log}");
+}

@@ -117,6 +117,42 @@ spec:
 }
 
 #[tokio::test]
+async fn what_waits_for_full_cards_says_when_it_may_start() {
+    let world = World::new().await;
+    let ada = world.user("ada").await;
+    let job = |name: &str, replicas: usize, seconds: i64| {
+        let task = json!({ "name": "main", "replicas": replicas, "cards": { "count": 8 }, "template": { "spec": {
+            "containers": [{ "name": "main", "image": "busybox", "command": ["sleep", "1d"] }] } } });
+        json!({ "metadata": { "name": name }, "spec": { "maxRunSeconds": seconds, "tasks": [task] } })
+    };
+    assert_eq!(ada.post("/jobs", job("long", 1, 7200)).await.0, 201);
+    assert_eq!(ada.post("/jobs", job("short", 1, 3600)).await.0, 201);
+    let path = async |name: &str| format!("/jobs/{}/{name}", ada.namespace().await);
+    reaches(&ada, &path("long").await, "Running").await;
+    reaches(&ada, &path("short").await, "Running").await;
+    let begin = super::world::clock_now();
+    assert_eq!(ada.post("/jobs", job("next", 1, 600)).await.0, 201);
+    let start = async |name: &str| {
+        let (_, why) = ada.get(&format!("{}/why", path(name).await)).await;
+        let text = why["estimatedStart"].as_str()?.to_owned();
+        Some(text.parse::<jiff::Timestamp>().unwrap().duration_since(begin).as_mins())
+    };
+    eventually("an estimate", async || start("next").await.is_some()).await;
+    let minutes = start("next").await.unwrap();
+    assert!((58..=61).contains(&minutes), "when the short one ends: in {minutes} minutes");
+    let (_, why) = ada.get(&format!("{}/why", path("next").await)).await;
+    assert_eq!(
+        (&why["waits"], why["sentences"].as_array().is_some_and(|all| all.len() > 1)),
+        (&json!(true), true)
+    );
+    // Whoever ends early changes it.
+    assert_eq!(ada.call("POST", &format!("{}/cancel", path("long").await), None).await.0, 204);
+    reaches(&ada, &path("next").await, "Running").await;
+    let (_, why) = ada.get(&format!("{}/why", path("next").await)).await;
+    assert!(why["estimatedStart"].is_null() && why["waits"] == false, "{why}");
+}
+
+#[tokio::test]
 async fn the_namespace_of_a_user_has_walls_before_the_first_workspace_and_quotas_are_exact() {
     let world = World::with(|settings| settings.limits.workspaces = 3).await;
     let ada = world.user("ada").await;

@@ -13,6 +13,8 @@ mod matrix;
 mod nodes;
 mod openid;
 mod prometheus;
+mod quotas;
+mod real;
 mod socket;
 mod terminal;
 mod things;

@@ -78,6 +78,14 @@ async fn the_heat_map_shows_use_and_who_is_where_as_far_as_that_may_be_known() {
     assert_eq!(eve.get("/nodes/history?hours=25").await.0, 422);
     let (_, usage) = eve.get(&format!("/nodes/{node}/usage")).await;
     assert!(usage["cards"][0]["points"][0][1].is_u64(), "{usage}");
+    let (status, own) = ada.get(&format!("{path}/usage?minutes=5")).await;
+    let shown: Vec<&str> =
+        own["cards"].as_array().unwrap().iter().map(|card| card["card"].as_str().unwrap()).collect();
+    assert!(status == 200 && shown.len() == 2, "both cards and no others: {own}");
+    assert!(shown.iter().all(|card| card.starts_with(&format!("{node}/"))), "{own}");
+    assert!(own["cards"][1]["points"][0][1].is_u64(), "{own}");
+    assert_eq!(ada.get(&format!("{path}/usage?minutes=61")).await.1["field"], "minutes");
+    assert_eq!(eve.get(&format!("{path}/usage")).await.0, 404, "what she may not see does not exist");
     let (_, first) = ada.get("/overview").await;
     assert_eq!(first["nodes"], json!({ "ready": 2, "total": 2 }));
     assert_eq!(first["mine"], json!({ "workspaces": 1, "jobs": 0, "cards": 2 }));

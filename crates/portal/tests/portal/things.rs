@@ -245,3 +245,45 @@ profiles:
         assert_eq!(found["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], level);
     }
 }
+
+#[tokio::test]
+async fn a_workspace_has_of_a_node_what_its_profile_names() {
+    let profiles = "
+profiles:
+  - { name: scratch, accounts: [hpc], allows: [hostIPC], hostPaths: [{ path: /mnt/data, readOnly: true }, { path: /scratch }] }
+";
+    let world =
+        World::with(|settings| settings.profiles = maar_portal::Profiles::parse(profiles).unwrap()).await;
+    let (ada, eve) = (world.user("ada").await, world.user("eve").await);
+    world.account("hpc", &[("ada", "Member")], &ada).await;
+    let desk = |account: &str, path: &str| {
+        json!({ "name": "desk", "image": "busybox", "account": account, "profile": "scratch",
+            "hostPaths": [{ "hostPath": path, "path": "/data" }] })
+    };
+    let field = async |who: &super::browser::Browser, body: Value| {
+        who.post("/workspaces", body).await.1["field"].clone()
+    };
+    assert_eq!(field(&ada, desk("default", "/scratch")).await, "profile", "another account pays");
+    assert_eq!(field(&eve, desk("default", "/scratch")).await, "profile");
+    assert_eq!(eve.post("/workspaces", desk("hpc", "/scratch")).await.0, 403, "the account is not hers");
+    for trick in
+        ["/etc", "/mnt/database", "/scratch/../etc", "/mnt/data/..", "//scratch", "/", "/scratch/./x"]
+    {
+        assert_eq!(field(&ada, desk("hpc", trick)).await, "hostPaths[0].hostPath", "{trick}");
+    }
+    let (status, made) = ada.post("/workspaces", desk("hpc", "/mnt/data/sets")).await;
+    assert_eq!(status, 201, "{made}");
+    let pods: Api<k8s_openapi::api::core::v1::Pod> =
+        Api::namespaced(world.client.clone(), &ada.namespace().await);
+    eventually("its Pod", async || pods.get_opt("desk").await.unwrap().is_some()).await;
+    let pod = serde_json::to_value(pods.get("desk").await.unwrap()).unwrap();
+    let volumes = pod["spec"]["volumes"].as_array().unwrap();
+    let volume = volumes.iter().find(|one| one["hostPath"].is_object()).unwrap();
+    assert_eq!(volume["hostPath"]["path"], "/mnt/data", "links below it are followed no further than it");
+    let mounts = pod["spec"]["containers"][0]["volumeMounts"].as_array().unwrap();
+    let mount = mounts.iter().find(|one| one["mountPath"] == "/data").unwrap();
+    assert_eq!((&mount["subPath"], &mount["readOnly"]), (&json!("sets"), &json!(true)));
+    assert_eq!((&pod["spec"]["hostIPC"], &pod["spec"]["hostNetwork"]), (&json!(true), &Value::Null));
+    let (_, log) = world.admin().await.get("/audit?action=createWorkspace&outcome=done").await;
+    assert!(log["items"][0]["after"]["grant"].as_str().unwrap().contains("/mnt/data"), "{log}");
+}

@@ -8,11 +8,11 @@ use std::{
 };
 
 use axum::Router;
-use k8s_openapi::api::{
-    core::v1::Namespace,
-    rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
+use kube::{
+    Api, Client,
+    api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
+    config::{KubeConfigOptions, Kubeconfig},
 };
-use kube::{Api, Client, api::PostParams};
 use maar_api::v1alpha1::Account;
 use maar_controller::{Environment, RoleConfig, clock::SystemClock, process::Process};
 use maar_embedded::{Clock, Cluster, Config, UserInfo};
@@ -40,18 +40,24 @@ pools:
     cards: { resource: nvidia.com/gpu, count: 8, vendor: nvidia, model: A, memory: 80Gi }
 "#;
 pub(crate) const ORIGIN: &str = "http://portal.test";
-const SYSTEM: &str = "maar-system";
 pub(crate) const FIRST: &str = "the first password";
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 pub(crate) struct World {
     pub(crate) client: Client,
+    /// The portal's own.
+    pub(crate) own: Client,
     pub(crate) records: Records,
     pub(crate) router: Router,
     /// Where the same is served by a socket.
     pub(crate) address: SocketAddr,
     admin: tokio::sync::OnceCell<Browser>,
-    pub(crate) cluster: Cluster,
+    _held: Held,
+}
+
+/// What ends with the world.
+struct Held {
+    _cluster: Option<Cluster>,
     _stop: DropGuard,
     _folder: Option<Folder>,
 }
@@ -116,6 +122,39 @@ impl World {
             folder = Some(Folder(path));
         }
         cluster.set_kubelets(Arc::new(kubelets));
+        let held = Held { _cluster: Some(cluster), _stop: stop.clone().drop_guard(), _folder: folder };
+        Self::serve((client, own), change, stop, held).await
+    }
+
+    /// On the first cluster that `make real` offers, with simulated nodes that its API server reaches over TLS. The portal
+    /// shows a token of its own ServiceAccount.
+    pub(crate) async fn real(change: impl FnOnce(&mut Settings)) -> Self {
+        let config = real_config().await;
+        let client = Client::try_from(config.clone()).unwrap();
+        maar_jobs::install(&client).await.unwrap();
+        grant(&client).await;
+        let mut own = config.clone();
+        own.auth_info = serde_json::from_value(json!({ "token": token(&client).await })).unwrap();
+        let own = Client::try_from(own).unwrap();
+        let stop = CancellationToken::new();
+        let clock = Clock::wall();
+        let clock = maar_nodes::Clock::new(move || clock.now());
+        let set = format!("portal-{}", std::process::id());
+        let listen = maar_nodes::Listen::beside(&config);
+        let options = Options { listen, ..Options::in_process(set.clone(), clock, 1) };
+        let profile = Profile::parse(&PROFILE.replace("name: gpu", &format!("name: {set}"))).unwrap();
+        simulate(client.clone(), profile, options, stop.clone()).await.unwrap();
+        let held = Held { _cluster: None, _stop: stop.clone().drop_guard(), _folder: None };
+        Self::serve((client, own), change, stop, held).await
+    }
+
+    /// The portal and what else works in the cluster; the portal with its own client.
+    async fn serve(
+        (client, own): (Client, Client),
+        change: impl FnOnce(&mut Settings),
+        stop: CancellationToken,
+        held: Held,
+    ) -> Self {
         let records = Records::open("sqlite::memory:").await.unwrap();
         let mut settings = Settings::at(vec![ORIGIN.to_owned()]);
         settings.password_cost = PasswordCost::CHEAP;
@@ -129,16 +168,7 @@ impl World {
         let address = run((&client, &own), &portal, &stop).await;
         tokio::time::timeout(Duration::from_secs(20), portal.ready()).await.unwrap();
         let router = router(&portal);
-        Self {
-            client,
-            records,
-            router,
-            address,
-            admin: tokio::sync::OnceCell::new(),
-            cluster,
-            _stop: stop.drop_guard(),
-            _folder: folder,
-        }
+        Self { client, own, records, router, address, admin: tokio::sync::OnceCell::new(), _held: held }
     }
 
     /// A browser in which nobody is signed in.
@@ -195,38 +225,43 @@ fn portal_user() -> UserInfo {
     }
 }
 
-/// Applies what deploy/rbac/portal.yaml says.
+/// Applies what deploy/rbac/portal.yaml says, and the namespace that it is for.
 async fn grant(client: &Client) {
-    let system: Namespace = serde_json::from_value(json!({ "metadata": { "name": SYSTEM } })).unwrap();
-    Api::all(client.clone()).create(&PostParams::default(), &system).await.unwrap();
     let manifest = concat!(
         include_str!("../../../../deploy/rbac/portal.yaml"),
         "\n---\n",
         include_str!("../../../../deploy/rbac/user.yaml")
     );
-    for document in manifest.split("\n---\n") {
-        let object: Value = serde_saphyr::from_str(document).unwrap();
-        let params = PostParams::default();
-        match object["kind"].as_str().unwrap() {
-            "ClusterRole" => {
-                let role: ClusterRole = serde_json::from_value(object).unwrap();
-                drop(Api::all(client.clone()).create(&params, &role).await.unwrap());
-            }
-            "ClusterRoleBinding" => {
-                let binding: ClusterRoleBinding = serde_json::from_value(object).unwrap();
-                drop(Api::all(client.clone()).create(&params, &binding).await.unwrap());
-            }
-            "Role" => {
-                let role: Role = serde_json::from_value(object).unwrap();
-                drop(Api::namespaced(client.clone(), SYSTEM).create(&params, &role).await.unwrap());
-            }
-            "RoleBinding" => {
-                let binding: RoleBinding = serde_json::from_value(object).unwrap();
-                drop(Api::namespaced(client.clone(), SYSTEM).create(&params, &binding).await.unwrap());
-            }
-            kind => assert_eq!(kind, "ServiceAccount"),
-        }
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: { name: maar-system }";
+    for document in std::iter::once(namespace).chain(manifest.split("\n---\n")) {
+        let object: DynamicObject = serde_saphyr::from_str(document).unwrap();
+        let kind = GroupVersionKind::try_from(object.types.clone().unwrap()).unwrap();
+        let resource = ApiResource::from_gvk(&kind);
+        let api: Api<DynamicObject> = match &object.metadata.namespace {
+            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+            None => Api::all_with(client.clone(), &resource),
+        };
+        let params = PatchParams::apply("test").force();
+        api.patch(object.metadata.name.as_deref().unwrap(), &params, &Patch::Apply(&object)).await.unwrap();
     }
+}
+
+/// The first cluster that `make real` offers.
+#[expect(clippy::disallowed_methods, reason = "tests learn of real clusters by the environment")]
+async fn real_config() -> kube::Config {
+    let files = std::env::var("MAAR_REAL_KUBECONFIG").expect("make real names the cluster in it");
+    let kubeconfig = Kubeconfig::read_from(files.split(':').next().unwrap_or_default()).unwrap();
+    kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap()
+}
+
+/// A token of the portal's ServiceAccount.
+async fn token(client: &Client) -> String {
+    let path = "/api/v1/namespaces/maar-system/serviceaccounts/maar-portal/token";
+    let body = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} });
+    let request = http::Request::post(path).header("content-type", "application/json");
+    let request = request.body(body.to_string().into_bytes()).unwrap();
+    let made: Value = client.request(request).await.unwrap();
+    made["status"]["token"].as_str().unwrap().to_owned()
 }
 
 async fn run(

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 mod absent;
+mod broken_ldap;
 mod desk;
 mod development;
 mod guarded;

@@ -273,9 +273,14 @@ async fn a_provider_that_is_away_or_another_is_told_apart_from_a_refusal() {
     assert!(
         desk.browser().follow("/login/corp/begin").await.starts_with("/login?failed=unavailable&request=")
     );
+    let entry = desk.logins(&desk.admin().await).await.pop().unwrap();
+    assert_eq!((&entry["outcome"], &entry["actor"]["via"]), (&json!("failed"), &json!("corp")), "{entry}");
     let idp = Idp::start().await;
     let desk = Desk::new(&idp.config("").replace("127.0.0.1", "localhost")).await;
     assert!(desk.browser().follow("/login/corp/begin").await.starts_with(REFUSED), "its issuer is another");
+    let entry = desk.logins(&desk.admin().await).await.pop().unwrap();
+    assert_eq!((&entry["outcome"], &entry["actor"]["name"]), (&json!("denied"), &json!("nobody")), "{entry}");
+    assert!(entry["detail"].as_str().is_some_and(|why| !why.is_empty()), "{entry}");
     for path in ["/login/none/begin", "/login/none/callback"] {
         assert_eq!(desk.browser().get(path).await.0, 404, "{path}");
     }

@@ -67,6 +67,8 @@ words! {
         Denied = "denied",
         /// Tried, and it went wrong.
         Failed = "failed",
+        /// Begun, and nobody lived to tell how it ended.
+        Unknown = "unknown",
     }
 }
 

@@ -34,6 +34,11 @@ macro_rules! migrations {
                 name: "issuer",
                 text: include_str!(concat!("../../migrations/", $folder, "/0004-issuer.sql")),
             },
+            Migration {
+                version: 6,
+                name: "begun",
+                text: include_str!(concat!("../../migrations/", $folder, "/0006-begun.sql")),
+            },
         ]
     };
 }

@@ -50,6 +50,24 @@ fn names(records: &[AuditRecord]) -> Vec<&str> {
     records.iter().map(|record| record.entry.id.as_str()).collect()
 }
 
+on_both!(what_began_is_told_when_nobody_lived_to_end_it, async |world: World| {
+    let records = &world.records;
+    for number in 1..=3 {
+        records.begin_audit(&full(number)).await.unwrap();
+    }
+    assert!(all(records, AuditFilter::default()).await.is_empty(), "what has begun is not in the log");
+    records.append_audit(&entry(1)).await.unwrap();
+    assert_eq!(records.close_audit(at(3)).await.unwrap(), 1, "the third may still go on");
+    assert_eq!(records.close_audit(at(3)).await.unwrap(), 0, "once");
+    let told = all(records, AuditFilter::default()).await;
+    assert_eq!(names(&told), ["entry-1", "entry-2"]);
+    assert_eq!((told[0].entry.outcome, told[1].entry.outcome), (Outcome::Done, Outcome::Unknown));
+    assert!(told[1].entry.detail.as_ref().is_some_and(|why| why.contains("ended before")), "{told:?}");
+    // One that ends late after all changes nothing of what was told.
+    records.append_audit(&entry(2)).await.unwrap();
+    assert_eq!(all(records, AuditFilter::default()).await.len(), 2);
+});
+
 on_both!(an_entry_comes_back_as_it_went_in_and_once, async |world: World| {
     world.records.append_audit(&full(1)).await.unwrap();
     world.records.append_audit(&Entry { action: "other".to_owned(), ..full(1) }).await.unwrap();

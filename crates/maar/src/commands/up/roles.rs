@@ -46,18 +46,23 @@ pub(super) async fn start(
     let settings = maar_jobs::Settings { cards: Some(cards), ..maar_jobs::Settings::new(Entropy::system()) };
     // The page is on loopback.
     let (scheduler, pages) = maar_scheduler::adapter::role(Settings::default(), metrics, Access::Anybody);
-    let process = Process {
+    let process = |config: RoleConfig| Process {
         client: client.clone(),
-        environment,
+        environment: environment.clone(),
         metrics_address: None,
         health_address: None,
         log_level: None,
         config,
     };
-    let roles = vec![maar_jobs::role(&settings, &counted), scheduler, portal];
-    let (work, end) = (stop.child_token(), stop.clone());
+    // One for all: whichever ends takes the others with it.
+    let work = stop.child_token();
+    // Every portal serves and none leads: a second `maar up` on the same cluster has one too.
+    let serving = process(RoleConfig { election: None, ..config.clone() }).run(vec![portal], work.clone());
+    let leading = process(config).run(vec![maar_jobs::role(&settings, &counted), scheduler], work);
+    let end = stop.clone();
     let running = tokio::spawn(async move {
-        if let Err(error) = process.run(roles, work).await {
+        let (serving, leading) = tokio::join!(serving, leading);
+        for error in [serving, leading].into_iter().filter_map(Result::err) {
             tracing::error!("a role ended: {:#}", anyhow::Error::from(error));
         }
         end.cancel();

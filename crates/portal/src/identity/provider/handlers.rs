@@ -16,7 +16,7 @@ use crate::{
     error::{ApiError, Code},
     identity::{
         attempt, cookie,
-        login::{Login, Refusal, SignedIn, conclude, welcome},
+        login::{Login, Refusal, SignedIn, conclude, not_begun, welcome},
         token::secret,
     },
     portal::Portal,
@@ -68,15 +68,7 @@ pub(in crate::identity) async fn begin(call: Call) -> Result<Answer, ApiError> {
     let (provider, code) = code_provider(&call)?;
     match try_begin(&call, provider, code).await {
         Ok(answer) => Ok(answer),
-        Err(refusal) => {
-            tracing::warn!(
-                request.id = call.request_id,
-                provider = provider.id,
-                why = refusal.why,
-                "a login cannot begin"
-            );
-            turned_away(&call, &refusal.told)
-        }
+        Err(refusal) => turned_away(&call, &not_begun(&call, &provider.id, refusal).await),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Directories: the entry of a name is found, and whoever can bind as it is it.
 
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{fmt, panic::AssertUnwindSafe, path::PathBuf, sync::Arc, time::Duration};
 
+use futures::FutureExt as _;
 use kube::{Config, client::ConfigExt as _};
 use ldap3::{
     Ldap as Connection, LdapConnAsync, LdapConnSettings, LdapError, Scope, SearchEntry, SearchOptions,
@@ -206,9 +207,13 @@ impl Ldap {
         if name.is_empty() || name.chars().count() > 256 {
             return Err(Refusal::wrong("nobody has such a name"));
         }
-        timeout(PATIENCE, self.ask(name, password))
-            .await
-            .unwrap_or_else(|_| Err(unavailable("no answer in time")))
+        // The library panics on answers that are no LDAP. A directory that sends such does not answer, and no more.
+        let asked = AssertUnwindSafe(self.ask(name, password)).catch_unwind();
+        match timeout(PATIENCE, asked).await {
+            Ok(Ok(answered)) => answered,
+            Ok(Err(_)) => Err(unavailable("what it answers is no LDAP")),
+            Err(_) => Err(unavailable("no answer in time")),
+        }
     }
 
     async fn ask(&self, name: &str, password: &str) -> Result<Profile, Refusal> {
