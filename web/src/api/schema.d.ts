@@ -386,6 +386,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{namespace}/{name}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What each of its cards did in the last hour since they are its own, by the minute */
+        get: operations["getJobUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{namespace}/{name}/why": {
         parameters: {
             query?: never;
@@ -1420,6 +1437,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{namespace}/{name}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What each of its cards did in the last hour since they are its own, by the minute */
+        get: operations["getWorkspaceUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{namespace}/{name}/why": {
         parameters: {
             query?: never;
@@ -1714,7 +1748,7 @@ export interface components {
             kind?: string | null;
             /** @description The object. */
             object?: string | null;
-            /** @description How it ended: `done`, `denied` or `failed`. */
+            /** @description How it ended: `done`, `denied`, `failed`, or `unknown` if the portal did not live to tell. */
             outcome?: string | null;
             /** @description The request. */
             request?: string | null;
@@ -2600,6 +2634,18 @@ export interface components {
              */
             weight?: number | null;
         };
+        /** @description A folder of the node that somebody asks for. */
+        NewHostPath: {
+            /** @description The folder, or one below a folder that the profile names. */
+            hostPath: string;
+            /** @description Where it is found in the workspace. */
+            path: string;
+            /**
+             * @description It can only be read.
+             * @default false
+             */
+            readOnly: boolean;
+        };
         /** @description A manifest of an AIJob, as for kubectl; namespace and user are the asker's. */
         NewJob: {
             /**
@@ -2942,6 +2988,8 @@ export interface components {
             env: {
                 [key: string]: string;
             };
+            /** @description Folders of the node that the profile names, or below one of them. */
+            hostPaths?: components["schemas"]["NewHostPath"][];
             /**
              * @description Its image; may be left to the template.
              * @default
@@ -2998,6 +3046,11 @@ export interface components {
              * @default []
              */
             ports: components["schemas"]["PortSpec"][];
+            /**
+             * @description A profile that an administrator has granted the asker or the account: the workspace has what it grants.
+             * @default null
+             */
+            profile: string | null;
             /**
              * @description Whether it may be stopped for others.
              * @default Guaranteed
@@ -3082,10 +3135,6 @@ export interface components {
             resource?: string | null;
             /** @description A part of the name. */
             search?: string | null;
-        };
-        /** @description What the cards of a node did. */
-        NodeUsage: {
-            cards: components["schemas"]["CardUsage"][];
         };
         /** @description One node. */
         NodeView: {
@@ -3580,6 +3629,10 @@ export interface components {
              * @description 24 if it is not said.
              */
             rows?: number | null;
+        };
+        /** @description What some cards did. */
+        Usage: {
+            cards: components["schemas"]["CardUsage"][];
         };
         /** @description Which part of the last hour. */
         UsageQuery: {
@@ -4185,7 +4238,7 @@ export interface operations {
                 kind?: string | null;
                 /** @description The object. */
                 object?: string | null;
-                /** @description How it ended: `done`, `denied` or `failed`. */
+                /** @description How it ended: `done`, `denied`, `failed`, or `unknown` if the portal did not live to tell. */
                 outcome?: string | null;
                 /** @description The request. */
                 request?: string | null;
@@ -4229,7 +4282,7 @@ export interface operations {
                 kind?: string | null;
                 /** @description The object. */
                 object?: string | null;
-                /** @description How it ended: `done`, `denied` or `failed`. */
+                /** @description How it ended: `done`, `denied`, `failed`, or `unknown` if the portal did not live to tell. */
                 outcome?: string | null;
                 /** @description The request. */
                 request?: string | null;
@@ -4711,6 +4764,33 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    getJobUsage: {
+        parameters: {
+            query?: {
+                /** @description How many minutes, up to 60; 60 if it is not said. */
+                minutes?: number | null;
+            };
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     explainJob: {
         parameters: {
             query?: never;
@@ -4753,7 +4833,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/yaml": string;
+                    "application/yaml": unknown;
                 };
             };
             default: components["responses"]["Refused"];
@@ -5486,7 +5566,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NodeUsage"];
+                    "application/json": components["schemas"]["Usage"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5688,7 +5768,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/yaml": string;
+                    "application/yaml": unknown;
                 };
             };
             default: components["responses"]["Refused"];
@@ -6545,6 +6625,33 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    getWorkspaceUsage: {
+        parameters: {
+            query?: {
+                /** @description How many minutes, up to 60; 60 if it is not said. */
+                minutes?: number | null;
+            };
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     explainWorkspace: {
         parameters: {
             query?: never;
@@ -6587,7 +6694,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/yaml": string;
+                    "application/yaml": unknown;
                 };
             };
             default: components["responses"]["Refused"];

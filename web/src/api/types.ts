@@ -37,5 +37,5 @@ export type VolumeView = Schemas["VolumeView"];
 export type TemplateView = Schemas["TemplateView"];
 export type TemplateDetail = Schemas["TemplateDetail"];
 export type TemplateKind = Schemas["TemplateKind"];
-export type Usage = Schemas["NodeUsage"];
+export type Usage = Schemas["Usage"];
 export type UsagePoint = Schemas["CardUsage"]["points"][number];

@@ -32,6 +32,11 @@ impl Browser {
         Self { router: self.router.clone(), cookie: Mutex::new(cookie), key: None }
     }
 
+    /// What it holds of its session.
+    pub(crate) fn cookie(&self) -> String {
+        self.cookie.lock().unwrap().clone().unwrap_or_default()
+    }
+
     /// The headers that a page of the portal sends.
     pub(crate) fn request(&self, method: &str, path: &str) -> http::request::Builder {
         let whole = ["/api", "/oauth", "/.well-known"].iter().any(|root| path.starts_with(root));

@@ -15,6 +15,7 @@ mod openid;
 mod prometheus;
 mod quotas;
 mod real;
+mod schemathesis;
 mod socket;
 mod terminal;
 mod things;

@@ -25,11 +25,25 @@ async fn user(world: &World, name: &str) -> Browser {
     world.user(&format!("{name}-{}", std::process::id())).await
 }
 
-async fn ends(world: &World, of: &[&Browser]) {
+async fn ends(world: World, of: &[&Browser]) {
     let api: Api<Namespace> = Api::all(world.client.clone());
     for one in of {
         api.delete(&one.namespace().await, &DeleteParams::default()).await.unwrap();
     }
+    world.leaves().await;
+}
+
+/// Makes a workspace as soon as the cluster counts such: its quotas learn of new kinds after some seconds.
+async fn desk(of: &Browser, more: Value) -> String {
+    eventually("the cluster to count workspaces", async || {
+        let mut body = json!({ "name": "desk", "image": "busybox", "command": ["sleep", "1d"] });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (status, said) = of.post("/workspaces", body).await;
+        assert!(status == 201 || status == 503, "{said}");
+        status == 201
+    })
+    .await;
+    format!("/workspaces/{}/desk", of.namespace().await)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,9 +53,12 @@ async fn a_workspace_lives_on_a_real_cluster_and_its_namespace_has_walls() {
         World::real(|settings| settings.limits = limits(&[("workspaces", "2"), ("nvidia.com/gpu", "2")]))
             .await;
     let (ada, eve) = (user(&world, "ada").await, user(&world, "eve").await);
-    let path = ada.workspace("desk", json!({ "cards": { "count": 2 }, "command": ["sleep", "1d"] })).await;
-    let desk = reaches(&ada, &path, "Running").await;
-    assert!(desk["givenCards"].as_str().is_some_and(|cards| cards.starts_with("nvidia.com/gpu=")), "{desk}");
+    let path = desk(&ada, json!({ "cards": { "count": 2 } })).await;
+    let shown = reaches(&ada, &path, "Running").await;
+    assert!(
+        shown["givenCards"].as_str().is_some_and(|cards| cards.starts_with("nvidia.com/gpu=")),
+        "{shown}"
+    );
     for part in ["logs", "events", "describe", "yaml", "usage", "neighbours"] {
         let (status, said) = ada.get(&format!("{path}/{part}")).await;
         assert_eq!(status, 200, "{part}: {said}");
@@ -74,7 +91,7 @@ async fn a_workspace_lives_on_a_real_cluster_and_its_namespace_has_walls() {
     }
     assert_eq!(ada.delete(&path).await.0, 204);
     eventually("the end", async || ada.get(&path).await.0 == 404).await;
-    ends(&world, &[&ada]).await;
+    ends(world, &[&ada]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,7 +99,7 @@ async fn a_workspace_lives_on_a_real_cluster_and_its_namespace_has_walls() {
 async fn a_drain_obeys_the_budgets_of_a_real_cluster() {
     let world = World::real(|_| {}).await;
     let (ada, admin) = (user(&world, "ben").await, world.admin().await);
-    let path = ada.workspace("desk", json!({ "command": ["sleep", "1d"] })).await;
+    let path = desk(&ada, json!({})).await;
     let node = reaches(&ada, &path, "Running").await["node"].as_str().unwrap().to_owned();
     let budget: PodDisruptionBudget = serde_json::from_value(json!({
         "metadata": { "name": "keep" },
@@ -104,7 +121,7 @@ async fn a_drain_obeys_the_budgets_of_a_real_cluster() {
     let (_, said) = admin.post(&drain, json!({ "graceSeconds": 1 })).await;
     assert!(said.as_str().unwrap().contains("/desk: gone"), "{said}");
     assert_eq!(admin.call("POST", &format!("/nodes/{node}/uncordon"), None).await.0, 204);
-    ends(&world, &[&ada]).await;
+    ends(world, &[&ada]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,4 +161,5 @@ async fn what_the_manifest_does_not_grant_stays_forbidden() {
     }
     let secrets: Api<Secret> = Api::all(world.client.clone());
     assert!(secrets.list(&ListParams::default().limit(1)).await.is_ok(), "whoever may can");
+    world.leaves().await;
 }

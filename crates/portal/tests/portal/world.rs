@@ -52,11 +52,13 @@ pub(crate) struct World {
     /// Where the same is served by a socket.
     pub(crate) address: SocketAddr,
     admin: tokio::sync::OnceCell<Browser>,
-    _held: Held,
+    held: Held,
 }
 
 /// What ends with the world.
 struct Held {
+    /// Nodes of a cluster that outlives them.
+    nodes: Option<maar_nodes::Handle>,
     _cluster: Option<Cluster>,
     _stop: DropGuard,
     _folder: Option<Folder>,
@@ -122,7 +124,8 @@ impl World {
             folder = Some(Folder(path));
         }
         cluster.set_kubelets(Arc::new(kubelets));
-        let held = Held { _cluster: Some(cluster), _stop: stop.clone().drop_guard(), _folder: folder };
+        let held =
+            Held { nodes: None, _cluster: Some(cluster), _stop: stop.clone().drop_guard(), _folder: folder };
         Self::serve((client, own), change, stop, held).await
     }
 
@@ -143,8 +146,9 @@ impl World {
         let listen = maar_nodes::Listen::beside(&config);
         let options = Options { listen, ..Options::in_process(set.clone(), clock, 1) };
         let profile = Profile::parse(&PROFILE.replace("name: gpu", &format!("name: {set}"))).unwrap();
-        simulate(client.clone(), profile, options, stop.clone()).await.unwrap();
-        let held = Held { _cluster: None, _stop: stop.clone().drop_guard(), _folder: None };
+        let nodes = simulate(client.clone(), profile, options, stop.clone()).await.unwrap();
+        let held =
+            Held { nodes: Some(nodes), _cluster: None, _stop: stop.clone().drop_guard(), _folder: None };
         Self::serve((client, own), change, stop, held).await
     }
 
@@ -169,6 +173,13 @@ impl World {
         tokio::time::timeout(Duration::from_secs(20), portal.ready()).await.unwrap();
         let router = router(&portal);
         Self { client, own, records, router, address, admin: tokio::sync::OnceCell::new(), _held: held }
+    }
+
+    /// Takes its nodes out of a real cluster, so that nothing is placed on them later.
+    pub(crate) async fn leaves(self) {
+        if let Some(nodes) = &self.held.nodes {
+            nodes.remove_nodes(&nodes.nodes()).await.unwrap();
+        }
     }
 
     /// A browser in which nobody is signed in.
