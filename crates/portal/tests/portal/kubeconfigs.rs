@@ -26,7 +26,7 @@ async fn world() -> World {
 /// A client by a kubeconfig of the portal, which does not know where this test lets the cluster listen.
 async fn client(world: &World, listener: &Listener, text: &str) -> Client {
     let mut whole: Value = serde_saphyr::from_str(text).unwrap();
-    let known: Value = serde_saphyr::from_str(&world.cluster.kubeconfig(listener).unwrap()).unwrap();
+    let known: Value = serde_saphyr::from_str(&world.cluster().kubeconfig(listener).unwrap()).unwrap();
     whole["clusters"][0]["cluster"] = known["clusters"][0]["cluster"].clone();
     let read: Kubeconfig = serde_json::from_value(whole).unwrap();
     let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await.unwrap();
@@ -34,7 +34,7 @@ async fn client(world: &World, listener: &Listener, text: &str) -> Client {
 }
 
 async fn listen(world: &World) -> Listener {
-    world.cluster.listen("127.0.0.1:0".parse().unwrap()).await.unwrap()
+    world.cluster().listen("127.0.0.1:0".parse().unwrap()).await.unwrap()
 }
 
 async fn made(browser: &Browser, asked: Value) -> (String, String) {

@@ -59,7 +59,7 @@ pub(crate) struct World {
 struct Held {
     /// Nodes of a cluster that outlives them.
     nodes: Option<maar_nodes::Handle>,
-    _cluster: Option<Cluster>,
+    cluster: Option<Cluster>,
     _stop: DropGuard,
     _folder: Option<Folder>,
 }
@@ -125,7 +125,7 @@ impl World {
         }
         cluster.set_kubelets(Arc::new(kubelets));
         let held =
-            Held { nodes: None, _cluster: Some(cluster), _stop: stop.clone().drop_guard(), _folder: folder };
+            Held { nodes: None, cluster: Some(cluster), _stop: stop.clone().drop_guard(), _folder: folder };
         Self::serve((client, own), change, stop, held).await
     }
 
@@ -148,7 +148,7 @@ impl World {
         let profile = Profile::parse(&PROFILE.replace("name: gpu", &format!("name: {set}"))).unwrap();
         let nodes = simulate(client.clone(), profile, options, stop.clone()).await.unwrap();
         let held =
-            Held { nodes: Some(nodes), _cluster: None, _stop: stop.clone().drop_guard(), _folder: None };
+            Held { nodes: Some(nodes), cluster: None, _stop: stop.clone().drop_guard(), _folder: None };
         Self::serve((client, own), change, stop, held).await
     }
 
@@ -172,7 +172,12 @@ impl World {
         let address = run((&client, &own), &portal, &stop).await;
         tokio::time::timeout(Duration::from_secs(20), portal.ready()).await.unwrap();
         let router = router(&portal);
-        Self { client, own, records, router, address, admin: tokio::sync::OnceCell::new(), _held: held }
+        Self { client, own, records, router, address, admin: tokio::sync::OnceCell::new(), held }
+    }
+
+    /// The embedded cluster.
+    pub(crate) fn cluster(&self) -> &Cluster {
+        self.held.cluster.as_ref().expect("this world is no real one")
     }
 
     /// Takes its nodes out of a real cluster, so that nothing is placed on them later.
