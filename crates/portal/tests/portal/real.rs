@@ -3,10 +3,7 @@
 //!
 //! `make real` offers the cluster and asks for these tests, which are ignored otherwise.
 
-use k8s_openapi::api::{
-    core::v1::{Namespace, Secret},
-    policy::v1::PodDisruptionBudget,
-};
+use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{
     Api,
     api::{DeleteParams, ListParams, PostParams},
@@ -93,36 +90,6 @@ async fn a_workspace_lives_on_a_real_cluster_and_its_namespace_has_walls() {
     }
     assert_eq!(ada.delete(&path).await.0, 204);
     eventually("the end", async || ada.get(&path).await.0 == 404).await;
-    ends(world, &[&ada]).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs a real cluster: make real"]
-async fn a_drain_obeys_the_budgets_of_a_real_cluster() {
-    let world = World::real(|_| {}).await;
-    let (ada, admin) = (user(&world, "ben").await, world.admin().await);
-    let path = desk(&ada, json!({})).await;
-    let node = reaches(&ada, &path, "Running").await["node"].as_str().unwrap().to_owned();
-    let budget: PodDisruptionBudget = serde_json::from_value(json!({
-        "metadata": { "name": "keep" },
-        "spec": { "minAvailable": 1, "selector": { "matchLabels": { "maar.io/workspace": "desk" } } },
-    }))
-    .unwrap();
-    let budgets: Api<PodDisruptionBudget> = Api::namespaced(world.client.clone(), &ada.namespace().await);
-    budgets.create(&PostParams::default(), &budget).await.unwrap();
-    eventually("the budget to be counted", async || {
-        let status = budgets.get("keep").await.unwrap().status;
-        status.is_some_and(|status| status.expected_pods == Some(1) && status.current_healthy == Some(1))
-    })
-    .await;
-    let drain = format!("/nodes/{node}/drain");
-    let (status, said) = admin.post(&drain, json!({ "timeoutSeconds": 2 })).await;
-    let text = said.as_str().unwrap();
-    assert!(status == 200 && text.contains("/desk: waits: ") && text.contains("not drained"), "{text}");
-    budgets.delete("keep", &DeleteParams::default()).await.unwrap();
-    let (_, said) = admin.post(&drain, json!({ "graceSeconds": 1 })).await;
-    assert!(said.as_str().unwrap().contains("/desk: gone"), "{said}");
-    assert_eq!(admin.call("POST", &format!("/nodes/{node}/uncordon"), None).await.0, 204);
     ends(world, &[&ada]).await;
 }
 
