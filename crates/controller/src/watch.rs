@@ -8,14 +8,16 @@
 //! Objects are decoded one by one behind a guard, [`Guarded`]: a malformed one reaches the consumer as such, with its
 //! metadata, and does not stop the rest.
 
+mod change;
 mod guarded;
+mod lines;
 #[cfg(test)]
 mod tests;
 
 use std::{collections::VecDeque, fmt::Debug, time::Duration};
 
 use futures::{
-    Stream, StreamExt,
+    Stream, StreamExt as _,
     stream::{BoxStream, unfold},
 };
 use kube::{
@@ -69,6 +71,12 @@ pub struct Selection {
 /// What a watch carries: an object that says so itself if it could not be read. Usually a [`Guarded`] one; who has to
 /// read very many can bring a type that reads less.
 pub trait Received: Resource + Clone + Debug + DeserializeOwned + Send + 'static {
+    /// The object alone, if nothing is wrong with it.
+    type Plain: DeserializeOwned;
+
+    /// What an object is behind the guard.
+    fn whole(object: Self::Plain) -> Self;
+
     /// What is wrong with it.
     fn malformed(&self) -> Option<String>;
 }
@@ -77,6 +85,12 @@ impl<K> Received for Guarded<K>
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
+    type Plain = K;
+
+    fn whole(object: K) -> Self {
+        Self(Ok(object))
+    }
+
     fn malformed(&self) -> Option<String> {
         self.0.as_ref().err().map(ToString::to_string)
     }
@@ -256,11 +270,11 @@ where
             bookmarks: true,
             ..WatchParams::default()
         };
-        match timeout(LIST, self.api.watch(&params, &version)).await {
+        match timeout(LIST, lines::follow(&self.api, &params, &version)).await {
             Ok(Ok(stream)) => {
                 self.heard(&version, true);
                 let since = Instant::now();
-                self.state = State::Following { version, stream: stream.boxed(), since, carried: false };
+                self.state = State::Following { version, stream, since, carried: false };
             }
             Ok(Err(kube::Error::Api(status))) if status.code == 410 => self.expired(&status),
             Ok(Err(error)) => {

@@ -65,6 +65,12 @@ impl<'de, K: Wire> Deserialize<'de> for Lean<K> {
                 why: error.to_string(),
             }
         });
+        Ok(Self::new(object))
+    }
+}
+
+impl<K: Wire> Lean<K> {
+    fn new(object: Result<K, Malformed>) -> Self {
         let meta = object.as_ref().map_or_else(|malformed| &malformed.meta, Wire::meta);
         let metadata = ObjectMeta {
             name: Some(meta.name.clone()),
@@ -72,7 +78,7 @@ impl<'de, K: Wire> Deserialize<'de> for Lean<K> {
             resource_version: (!meta.resource_version.is_empty()).then(|| meta.resource_version.clone()),
             ..ObjectMeta::default()
         };
-        Ok(Self { object, metadata })
+        Self { object, metadata }
     }
 }
 
@@ -107,6 +113,12 @@ impl<K: Wire> Resource for Lean<K> {
 }
 
 impl<K: Wire> Received for Lean<K> {
+    type Plain = K;
+
+    fn whole(object: K) -> Self {
+        Self::new(Ok(object))
+    }
+
     fn malformed(&self) -> Option<String> {
         self.object.as_ref().err().map(|malformed| malformed.why.clone())
     }
