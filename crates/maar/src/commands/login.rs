@@ -21,6 +21,7 @@ const SCOPES: [&str; 5] = ["workspaces:read", "workspaces:write", "jobs:read", "
 
 /// What `maar login` can be told.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(crate) struct Arguments {
     /// Where the portal is, such as https://gpu.example
     #[arg(required_unless_present = "forget")]

@@ -20,7 +20,7 @@ use super::{failure::Failure, remote::Remote};
 
 const DEVICE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// How long somebody has to sign in.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 fn tell(text: &str) {
     // Beside what programs read.
@@ -57,21 +57,21 @@ pub(crate) async fn by_device(remote: &Remote, client: &str, scope: &str) -> any
     }
     let text =
         |field: &str| begun[field].as_str().with_context(|| format!("the portal did not say its {field}"));
-    let (code, place) = (text("device_code")?, text("verification_uri")?);
+    let (code, address) = (text("device_code")?, text("verification_uri")?);
     tell(&format!(
-        "Open {place} in any browser and type the code {}\nwaiting for your answer there …\n",
+        "Open {address} in any browser and type the code {}\nwaiting for your answer there …\n",
         text("user_code")?
     ));
-    let mut pace = Duration::from_secs(begun["interval"].as_u64().unwrap_or(5));
+    let mut between = Duration::from_secs(begun["interval"].as_u64().unwrap_or(5));
     let end = Instant::now() + Duration::from_secs(begun["expires_in"].as_u64().unwrap_or(600));
     while Instant::now() < end {
-        sleep(pace).await;
+        sleep(between).await;
         let pairs = [("grant_type", DEVICE), ("device_code", code), ("client_id", client)];
         let (status, said) = remote.form("/oauth/token", &pairs).await?;
         match said["error"].as_str() {
             None if status.is_success() => return Ok(said),
             Some("authorization_pending") => {}
-            Some("slow_down") => pace += Duration::from_secs(5),
+            Some("slow_down") => between += Duration::from_secs(5),
             _ => return Err(refusal(&said).into()),
         }
     }

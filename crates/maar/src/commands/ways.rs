@@ -15,6 +15,7 @@ use super::oauth::random;
 /// The OpenID provider.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "OpenID provider")]
+#[expect(clippy::struct_field_names, reason = "they are the names of flags")]
 pub(crate) struct IssuerArgs {
     /// File with a secret of at least 32 random bytes that seals the keys which sign tokens; all portals of one database
     /// share it. Without it: with SQLite one is made beside the database, with PostgreSQL there is no provider
@@ -78,11 +79,9 @@ fn beside(path: &Path) -> anyhow::Result<Vec<u8>> {
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             let mode = fs::metadata(path).with_context(step)?.permissions().mode();
-            anyhow::ensure!(
-                mode & 0o077 == 0,
-                "{} is a secret and others may read it: chmod 600",
-                path.display()
-            );
+            if mode & 0o077 != 0 {
+                anyhow::bail!("{} is a secret and others may read it: chmod 600", path.display());
+            }
             fs::read(path).with_context(step)
         }
         Err(error) => Err(error).with_context(step),

@@ -195,8 +195,8 @@ async fn who_is_not_signed_in_or_has_no_password_of_his_own_is_asked_first() {
 async fn a_machine_without_a_browser_gets_a_key_and_guessing_codes_ends() {
     let world = world().await;
     let ada = world.user("ada").await;
-    let begin = [("client_id", "maar-cli"), ("scope", "openid maar")];
-    let (status, begun) = form(&world, "/oauth/device", &begin).await;
+    let asked = [("client_id", "maar-cli"), ("scope", "openid maar")];
+    let (status, begun) = form(&world, "/oauth/device", &asked).await;
     assert_eq!(status, 200, "{begun}");
     let code = begun["device_code"].as_str().unwrap().to_owned();
     let poll = async || {

@@ -166,7 +166,7 @@ impl Drop for Server {
 
 /// As docs/operations/openid.md has it.
 fn authentication(issuer: &str, certificate: &str) -> String {
-    let certificate: String = certificate.lines().map(|line| format!("        {line}\n")).collect();
+    let certificate = format!("        {}\n", certificate.trim_end().replace('\n', "\n        "));
     format!(
         "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:\n  - issuer:\n      \
          url: {issuer}\n      audiences: [kubernetes]\n      certificateAuthority: |\n{certificate}    \

@@ -84,17 +84,28 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     };
     let path = folder.join(format!("{}.json", arguments.id));
     make_folder(&path)?;
-    let lock = beside(&path, "lock");
-    let held = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&lock);
-    let held = held.with_context(|| format!("opening {}", lock.display()))?;
     // kubectl runs several of us at once; the others wait here for what the first gets.
-    tokio::task::spawn_blocking(move || held.lock().map(|()| held))
-        .await?
-        .context("waiting for another maar")?;
+    let _held = hold(beside(&path, "lock")).await?;
     let kept = current(&remote, arguments, read(&path)?).await?;
     replace(&path, &serde_json::to_string_pretty(&kept)?)?;
     print(&format!("{}\n", kept.credential()));
     Ok(())
+}
+
+/// Keeps other processes out for as long as it is there.
+#[must_use = "dropped at once it keeps nobody out"]
+struct Held {
+    _file: fs::File,
+}
+
+/// Waits for all others who hold the same file.
+async fn hold(lock: PathBuf) -> anyhow::Result<Held> {
+    let step = format!("holding {}", lock.display());
+    let wait = move || {
+        let file = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&lock)?;
+        file.lock().map(|()| Held { _file: file })
+    };
+    tokio::task::spawn_blocking(wait).await?.context(step)
 }
 
 /// What is kept if it still does, else something newer.
@@ -148,6 +159,21 @@ mod tests {
         assert!(!kept.is_fresh("https://b", now));
         insta::assert_snapshot!(kept.credential(), @r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"expirationTimestamp":"2026-01-01T00:10:00Z","token":"t"}}"#);
         assert!(Kept::of("https://a", &json!({}), now).is_err());
+    }
+
+    #[tokio::test]
+    async fn one_at_a_time_uses_what_can_be_used_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d-1.json.lock");
+        let held = hold(path.clone()).await.unwrap();
+        let other = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        assert!(other.try_lock().is_err());
+        let next = tokio::spawn(hold(path.clone()));
+        drop(held);
+        let next = next.await.unwrap().unwrap();
+        assert!(other.try_lock().is_err());
+        drop(next);
+        assert!(other.try_lock().is_ok());
     }
 
     #[test]

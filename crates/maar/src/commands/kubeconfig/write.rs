@@ -70,9 +70,9 @@ pub(super) async fn run(remote: &Remote, arguments: &Arguments) -> anyhow::Resul
     let there = read(&path)?;
     let wrong = |error| Failure::refused(format!("{}: {error}", path.display()));
     merge(there.clone(), &json!({}), false).map_err(wrong)?;
-    let made = ask(remote, arguments, mode).await?;
+    let given = ask(remote, arguments, mode).await?;
     let mut new: Value =
-        serde_saphyr::from_str(&made.text).context("understanding the kubeconfig of the portal")?;
+        serde_saphyr::from_str(&given.text).context("understanding the kubeconfig of the portal")?;
     if let Some(name) = &arguments.name {
         new = renamed(new, name);
     }
@@ -80,7 +80,7 @@ pub(super) async fn run(remote: &Remote, arguments: &Arguments) -> anyhow::Resul
         Ok(merged) => merged,
         Err(error) => {
             // Nobody has it: it need not be worth anything.
-            let _ = remote.delete(&format!("/kubeconfigs/{}", made.id)).await;
+            let _ = remote.delete(&format!("/kubeconfigs/{}", given.id)).await;
             return Err(wrong(error).into());
         }
     };
@@ -91,7 +91,7 @@ pub(super) async fn run(remote: &Remote, arguments: &Arguments) -> anyhow::Resul
         "The context {context} is in {}, by {}, until {}.\n",
         path.display(),
         mode.as_str(),
-        made.expires
+        given.expires
     ));
     Ok(())
 }
@@ -130,18 +130,18 @@ async fn ask(remote: &Remote, arguments: &Arguments, mode: KubeconfigMode) -> an
         let me = remote.get("/me").await?;
         let user = me["id"].as_str().context("the portal did not say who you are")?;
         let id = identifier(random()?);
-        let made = CertificateRequest::new(&certificate_name(user, &id)).map_err(anyhow::Error::msg)?;
+        let new = CertificateRequest::new(&certificate_name(user, &id)).map_err(anyhow::Error::msg)?;
         asked["id"] = id.into();
-        asked["csr"] = made.request.clone().into();
-        own = Some(made);
+        asked["csr"] = new.request.clone().into();
+        own = Some(new);
     }
-    let made = remote.post("/me/kubeconfigs", Some(&asked)).await?;
-    let text = made["kubeconfig"].as_str().context("the portal gave no kubeconfig")?;
+    let said = remote.post("/me/kubeconfigs", Some(&asked)).await?;
+    let text = said["kubeconfig"].as_str().context("the portal gave no kubeconfig")?;
     let text = match own {
         Some(own) => own.complete(text).map_err(anyhow::Error::msg)?,
         None => text.to_owned(),
     };
-    let word = |field: &str| made[field].as_str().unwrap_or("unknown").to_owned();
+    let word = |field: &str| said[field].as_str().unwrap_or("unknown").to_owned();
     Ok(Made { id: word("id"), text, expires: word("expires") })
 }
 
