@@ -2,13 +2,13 @@ import { Alert, Button, Group, List, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Asking as What } from "../api/agreed";
+import type { Question } from "../api/types";
 import { useMe } from "../app/session";
 
 const known = ["openid", "profile", "email", "groups", "offline_access"] as const;
 
 interface Props {
-  asking: What;
+  asking: Question;
   warning: string;
   busy: boolean;
   onDecide: (approve: boolean) => void;

@@ -1,6 +1,7 @@
 import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
+import { useEffect } from "react";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import { Frame } from "../login/Frame";
@@ -24,6 +25,12 @@ export function ConsentPage() {
       take(client.POST("/api/v1/consents/{id}", { params: { path }, body: { approve } })),
     onDone: ({ redirect }) => goTo(redirect),
   });
+  // Programs of Maar itself need no consent, only somebody who is signed in.
+  const goesOn = query.data?.needed === false;
+  const { mutate } = decide;
+  useEffect(() => {
+    if (goesOn) mutate(true);
+  }, [goesOn, mutate]);
   return (
     <Frame title={t("asking.consent")} text={t("asking.consentText")}>
       <Loaded query={query} rows={3}>
@@ -32,7 +39,7 @@ export function ConsentPage() {
             asking={asking}
             warning={t("asking.consentWarning")}
             // Whoever has decided is led away: a second decision is not asked for meanwhile.
-            busy={decide.isPending || decide.isSuccess}
+            busy={goesOn || decide.isPending || decide.isSuccess}
             onDecide={decide.mutate}
           >
             <Text size="sm" c="dimmed">

@@ -4,8 +4,8 @@ import { IconAlertTriangle, IconDeviceLaptop, IconDownload, IconPlus } from "@ta
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { KubeconfigOffer, KubeconfigView } from "../api/agreed";
 import { client } from "../api/client";
+import type { KubeconfigOffer, KubeconfigView } from "../api/types";
 import { Dialog } from "../ui/Dialog";
 import { EndButton } from "../ui/EndButton";
 import { Facts } from "../ui/Facts";

@@ -1,8 +1,8 @@
 import { Button, Group, NativeSelect, NumberInput, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useTranslation } from "react-i18next";
-import type { KubeconfigOffer } from "../api/agreed";
 import { client, take } from "../api/client";
+import type { KubeconfigOffer } from "../api/types";
 import { useSend } from "../forms/useSend";
 
 export interface MadeKubeconfig {
@@ -15,20 +15,27 @@ interface Props {
   onMade: (made: MadeKubeconfig) => void;
 }
 
+/** Whether a time was asked for; a sign-in by browser has none of its own. */
+const asked = (mode: string, hours: number | string) => mode !== "oidc" && hours !== "";
+
 export function NewKubeconfig({ offer, onMade }: Props) {
   const { t } = useTranslation();
+  const longest = offer.longestHours ?? 8760;
   const form = useForm<{ mode: (typeof offer.modes)[number]; device: string; hours: number | string }>({
     initialValues: { mode: offer.modes[0] ?? "certificate", device: "", hours: "" },
     validate: {
       device: (value) => (value.trim() ? null : t("forms.required")),
-      hours: (value) => (value === "" || Number(value) >= 1 ? null : t("faults.whole")),
+      hours: (value, { mode }) =>
+        mode === "oidc" || value === "" || (Number(value) >= 1 && Number(value) <= longest)
+          ? null
+          : t("policies.bounds", { least: 1, most: longest }),
     },
   });
   const make = useSend(form, {
     run: ({ mode, device, hours }) =>
       take(
         client.POST("/api/v1/me/kubeconfigs", {
-          body: { mode, device: device.trim(), hours: hours === "" ? undefined : Number(hours) },
+          body: { mode, device: device.trim(), ...(asked(mode, hours) && { hours: Number(hours) }) },
         }),
       ),
     changes: [["kubeconfigs"]],

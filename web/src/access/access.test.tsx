@@ -4,7 +4,7 @@ import userEvent from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
 import { portal, showAt } from "../testing/render";
 
-const ok = (body: unknown) => ({ status: 200, body });
+const ok = <Body,>(body: Body) => ({ status: 200, body });
 const absent = { status: 404, body: { code: "notFound", message: "there is no such route" } };
 const gateway = {
   enabled: true,
@@ -127,7 +127,12 @@ describe("a device", () => {
 });
 
 describe("consent", () => {
-  const asking = ok({ client: "Wiki", scopes: ["openid", "groups"], redirect: "https://wiki.example/cb" });
+  const asking = ok({
+    client: "Wiki",
+    scopes: ["openid", "groups"],
+    redirect: "https://wiki.example/cb",
+    needed: true,
+  });
   const went = () => {
     const assign = vi.fn();
     vi.spyOn(window, "location", "get").mockReturnValue({ ...window.location, assign } as never);
@@ -146,6 +151,17 @@ describe("consent", () => {
     await userEvent.click(screen.getByRole("button", { name: "Allow" }));
     await waitFor(() => expect(assign).toHaveBeenCalledWith("https://wiki.example/cb?code=1"));
     expect(changes[0]?.body).toEqual({ approve: true });
+  });
+
+  it("is not asked for programs of Maar itself", async () => {
+    const assign = went();
+    const changes = portal({
+      "GET /api/v1/consents/c-1": ok({ ...asking.body, needed: false }),
+      "POST /api/v1/consents/c-1": ok({ redirect: "http://127.0.0.1:8000/?code=1" }),
+    });
+    showAt("/consent/c-1");
+    await waitFor(() => expect(assign).toHaveBeenCalledWith("http://127.0.0.1:8000/?code=1"));
+    expect(changes).toHaveLength(1);
   });
 
   it("is over when nobody asks any more", async () => {

@@ -20,7 +20,6 @@ type Operation<Answer, Wants extends { query?: object; path?: object; body?: unk
 type Items<T> = { items: T[]; next?: string };
 type Work = { namespace: string; name: string };
 type WithId = { path: { id: string } };
-type Decision = { approve: boolean };
 
 /** Where the SSH gateway is, and how it shows that it is the one. */
 export interface SshGateway {
@@ -54,27 +53,6 @@ export interface PortView {
   sharing: Sharing;
 }
 
-export type KubeconfigMode = "certificate" | "oidc" | "token";
-export interface KubeconfigOffer {
-  modes: KubeconfigMode[];
-  server: string;
-  namespace: string;
-}
-export interface KubeconfigView {
-  id: string;
-  mode: KubeconfigMode;
-  device: string;
-  created: string;
-  expires?: string | null;
-  revoked: boolean;
-}
-
-/** What somebody else's program asks for. */
-export interface Asking {
-  client: string;
-  scopes: string[];
-}
-
 export interface AgreedPaths {
   "/api/v1/ssh": { get: Operation<SshGateway> };
   "/api/v1/me/ssh-keys": {
@@ -88,22 +66,5 @@ export interface AgreedPaths {
   };
   "/api/v1/workspaces/{namespace}/{name}/ports/{port}/sharing": {
     put: Operation<Sharing, { path: Work & { port: number }; body: { kind: SharingKind; hours?: number } }>;
-  };
-  "/api/v1/kubeconfig": { get: Operation<KubeconfigOffer> };
-  "/api/v1/me/kubeconfigs": {
-    get: Operation<Items<KubeconfigView>, { query: { limit?: number } }>;
-    post: Operation<
-      { id: string; kubeconfig: string; expires?: string | null },
-      { body: { mode: KubeconfigMode; device: string; hours?: number } }
-    >;
-  };
-  "/api/v1/kubeconfigs/{id}": { delete: Operation<unknown, WithId> };
-  "/api/v1/device/{code}": {
-    get: Operation<Asking & { expires: string }, { path: { code: string } }>;
-    post: Operation<unknown, { path: { code: string }; body: Decision }>;
-  };
-  "/api/v1/consents/{id}": {
-    get: Operation<Asking & { redirect: string }, WithId>;
-    post: Operation<{ redirect: string }, WithId & { body: Decision }>;
   };
 }

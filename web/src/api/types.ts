@@ -39,3 +39,7 @@ export type TemplateDetail = Schemas["TemplateDetail"];
 export type TemplateKind = Schemas["TemplateKind"];
 export type Usage = Schemas["Usage"];
 export type UsagePoint = Schemas["CardUsage"]["points"][number];
+export type KubeconfigOffer = Schemas["KubeconfigOffer"];
+export type KubeconfigView = Schemas["KubeconfigView"];
+/** What somebody else's program asks for. */
+export type Question = Pick<Schemas["ConsentView"], "client" | "scopes">;
