@@ -19,6 +19,7 @@ mod report;
 mod scenario;
 mod scheduler;
 mod serve;
+mod ssh;
 mod start;
 mod statistics;
 mod up;

@@ -1,1 +1,7 @@
 //! Ways into a Pod that need nothing in it: SSH, and the ports of its programs.
+//!
+//! `pod` is exec and port-forward as streams, [`ssh`] an SSH server whose sessions are those. Nothing here knows who
+//! people are: what has to be asked is asked of a [`ssh::Door`].
+
+pub mod pod;
+pub mod ssh;

@@ -20,6 +20,7 @@ mod reference;
 mod remote;
 mod scheduler;
 mod simulate;
+mod ssh;
 mod top;
 mod up;
 mod ways;
@@ -49,6 +50,10 @@ enum Command {
     /// Make, list, use and stop workspaces.
     #[command(visible_alias = "ws")]
     Workspace(workspace::Arguments),
+    /// Be in a workspace by the ssh of this machine, with a certificate for minutes.
+    Ssh(ssh::Arguments),
+    /// Print or write settings for ssh, scp, sftp and editors.
+    SshConfig(ssh::ConfigArguments),
     /// Submit, list, follow and stop jobs.
     Job(job::Arguments),
     /// Write, list and revoke kubeconfigs for your namespace.
@@ -93,6 +98,8 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Up(arguments) => up::run(arguments).await,
         Command::Login(arguments) => login::run(arguments).await,
         Command::Workspace(arguments) => workspace::run(arguments).await,
+        Command::Ssh(arguments) => ssh::run(arguments).await,
+        Command::SshConfig(arguments) => ssh::write_config(arguments).await,
         Command::Job(arguments) => job::run(arguments).await,
         Command::Kubeconfig(arguments) => kubeconfig::run(arguments).await,
         Command::Account(arguments) => account::run(arguments).await,

@@ -1,6 +1,9 @@
 //! `maar login`, `maar workspace` and `maar kubeconfig` as people run them: the binary against `maar up`, and its exit codes.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+#[path = "../../nodes/tests/support/absent.rs"]
+mod absent;
+
 use std::{
     path::Path,
     process::{Output, Stdio},
@@ -221,4 +224,45 @@ async fn people_without_a_browser_log_in_and_have_kubectl_for_hours() {
         "what is no kubeconfig is left alone"
     );
     assert_eq!(maar(here, &["kubeconfig", "revoke", "../me"], "").await.status.code(), Some(3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_are_in_workspaces_by_their_own_ssh() {
+    for (program, of) in [("ssh", "-V"), ("bwrap", "--version")] {
+        if Command::new(program).arg(of).output().await.is_err() {
+            absent::absent(program);
+            return;
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let (mut cluster, address, first) = up(here).await;
+    change_password(&address, &first).await;
+    let login = ["login", &address, "--user", "admin", "--password-stdin"];
+    assert!(maar(here, &login, "correct horse battery\n").await.status.success());
+    says(here, &["ws", "create", "shell", "--image", "busybox", "--wait", "--", "sleep", "1d"]).await;
+
+    assert_eq!(says(here, &["ssh", "shell", "--", "echo", "$((6*7))"]).await, "42\n");
+    let output = maar(here, &["ssh", "shell", "--", "cat; exit 9"], "typed").await;
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(9), &b"typed"[..]), "{output:?}");
+    assert_eq!(maar(here, &["ssh", "-oProxyCommand=x"], "").await.status.code(), Some(2));
+    assert_eq!(maar(here, &["ssh", "nowhere", "--", "true"], "").await.status.code(), Some(255));
+
+    let ssh_folder = here.join("dot-ssh");
+    std::fs::create_dir(&ssh_folder).unwrap();
+    std::fs::write(ssh_folder.join("config"), "Host work\n    User ada\n").unwrap();
+    let place = ssh_folder.to_str().unwrap();
+    assert!(says(here, &["ssh-config", "--folder", place]).await.contains("Host maar\n"));
+    assert!(!ssh_folder.join("maar").exists(), "nothing is written unless it is asked for");
+    says(here, &["ssh-config", "--folder", place, "--write"]).await;
+    // What OpenSSH makes of it.
+    let own = ssh_folder.join("maar/config");
+    let mut command = Command::new("ssh");
+    let read = command.args(["-G", "-F", own.to_str().unwrap(), "shell@maar"]).output().await.unwrap();
+    let read = String::from_utf8(read.stdout).unwrap();
+    assert!(read.contains("hostname 127.0.0.1") && read.contains("user shell"), "{read}");
+    assert!(std::fs::read_to_string(ssh_folder.join("config")).unwrap().ends_with("    User ada\n"));
+    let pid = cluster.id().unwrap().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().await.unwrap().success());
+    assert!(cluster.wait().await.unwrap().success());
 }

@@ -21,7 +21,7 @@ mod site;
 mod token;
 mod users;
 
-pub(crate) use caller::{Caller, authenticate, still_valid};
+pub(crate) use caller::{Caller, authenticate, by_ssh_certificate, by_ssh_key, still_valid};
 pub use entropy::Entropy;
 pub use first::{FirstAdmin, first_admin};
 pub(crate) use login::end_session;

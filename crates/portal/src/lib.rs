@@ -32,6 +32,7 @@ mod quota;
 mod role;
 mod route;
 mod rules;
+mod ssh;
 mod stream;
 mod template;
 mod terminal;
@@ -50,11 +51,14 @@ pub use kubeconfig::{
     install_user_role,
 };
 pub use maar_issuer::{CLI as CLI_CLIENT, DEVICE_PREFIX, KUBERNETES as KUBERNETES_CLIENT, ProofKey};
-pub use metrics::{CacheLabel, OpenLabel, PortalMetrics, RequestLabels, RouteLabel};
+pub use metrics::{
+    CacheLabel, DirectionLabel, OpenLabel, OutcomeLabel, PortalMetrics, RequestLabels, RouteLabel,
+};
 pub use namespace::{SpecialLimits, UserLimits};
 pub use openapi::openapi;
 pub use portal::{Portal, PortalError, Settings};
 pub use profile::{Allowance, Profile, Profiles};
 pub use role::{role, router};
 pub use rules::HostPath;
+pub use ssh::{SshKeys, SshSettings, with_ssh};
 pub use terminal::TerminalSettings;

@@ -44,6 +44,20 @@ pub struct CacheLabel {
     pub cache: &'static str,
 }
 
+/// Label: how something ended.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct OutcomeLabel {
+    /// `accepted` or `refused`.
+    pub outcome: &'static str,
+}
+
+/// Label: which way bytes went.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct DirectionLabel {
+    /// `received` from a client or `sent` to it.
+    pub direction: &'static str,
+}
+
 /// Metrics of the portal. Clones count together.
 #[derive(Debug, Clone)]
 pub struct PortalMetrics {
@@ -67,6 +81,12 @@ pub struct PortalMetrics {
     pub cache_time: Family<CacheLabel, Gauge>,
     /// Changes that were begun by a portal that did not live to tell how they ended.
     pub lost: Counter,
+    /// Tries to come by SSH.
+    pub ssh_logins: Family<OutcomeLabel, Counter>,
+    /// Connections by SSH that are open.
+    pub ssh_connections: Gauge,
+    /// Bytes of connections by SSH that have ended.
+    pub ssh_traffic: Family<DirectionLabel, Counter>,
 }
 
 impl Default for PortalMetrics {
@@ -82,6 +102,9 @@ impl Default for PortalMetrics {
             cache_objects: Family::default(),
             cache_time: Family::default(),
             lost: Counter::default(),
+            ssh_logins: Family::default(),
+            ssh_connections: Gauge::default(),
+            ssh_traffic: Family::default(),
         }
     }
 }
@@ -116,11 +139,25 @@ impl PortalMetrics {
         let help =
             "Changes that a portal began and did not live to tell of; the audit log has them as unknown";
         registry.register("portal_unfinished_changes", help, None, self.lost.clone());
+        let help = "Tries to come by SSH, by outcome: accepted or refused";
+        registry.register("portal_ssh_logins", help, None, self.ssh_logins.clone());
+        let help = "Connections by SSH that are open";
+        registry.register("portal_ssh_connections", help, None, self.ssh_connections.clone());
+        let help = "Bytes carried by connections by SSH that have ended, by direction";
+        registry.register("portal_ssh_traffic", help, Some(Unit::Bytes), self.ssh_traffic.clone());
     }
 
     pub(crate) fn answered(&self, route: &'static str, code: u16, took: Duration) {
         self.requests.get_or_create(&RequestLabels { route, code }).inc();
         self.latency.get_or_create(&RouteLabel { route }).observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn ssh_login(&self, outcome: &'static str) {
+        self.ssh_logins.get_or_create(&OutcomeLabel { outcome }).inc();
+    }
+
+    pub(crate) fn ssh_bytes(&self, direction: &'static str, count: u64) {
+        self.ssh_traffic.get_or_create(&DirectionLabel { direction }).inc_by(count);
     }
 
     /// Counts an answer as open until what is returned is dropped.

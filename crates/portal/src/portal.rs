@@ -1,6 +1,10 @@
 //! The portal: what its handlers share, and what it can be told.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use jiff::SignedDuration;
 use kube::Client;
@@ -18,6 +22,7 @@ use crate::{
     namespace::{Namespaces, SpecialLimits, UserLimits},
     node::Overview,
     profile::Profiles,
+    ssh::Ssh,
     terminal::{Seats, TerminalSettings},
 };
 
@@ -111,6 +116,9 @@ pub enum PortalError {
     /// Passwords cannot be worked with.
     #[error("prepare for passwords: {0}")]
     Passwords(String),
+    /// SSH cannot be served.
+    #[error("prepare for SSH: {0}")]
+    Ssh(String),
 }
 
 /// What handlers share.
@@ -129,6 +137,9 @@ pub struct Portal {
     pub(crate) rates: Rates,
     pub(crate) terminals: Seats,
     pub(crate) issuer: Option<Issuer>,
+    /// Set where SSH is served.
+    pub(crate) ssh: OnceLock<Ssh>,
+    pub(crate) ssh_seats: Seats,
 }
 
 impl fmt::Debug for Portal {
@@ -162,6 +173,8 @@ impl Portal {
             issuer,
             overview: Overview::default(),
             terminals: Seats::default(),
+            ssh: OnceLock::new(),
+            ssh_seats: Seats::default(),
             cards: Cards::default(),
             metrics: PortalMetrics::default(),
             settings,

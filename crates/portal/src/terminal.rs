@@ -12,7 +12,7 @@ mod session;
 use std::time::Duration;
 
 pub(crate) use open::{Place, TerminalQuery, open};
-pub(crate) use seat::Seats;
+pub(crate) use seat::{Seat, Seats};
 
 /// What terminals can be told.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -84,6 +84,10 @@ identifier! {
     KeyId
 }
 identifier! {
+    /// An SSH key of a user, as it is listed and revoked.
+    SshKeyId
+}
+identifier! {
     /// An entry of the audit log; writing the same one twice keeps the first.
     AuditId
 }

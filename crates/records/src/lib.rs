@@ -22,7 +22,9 @@ mod maintenance;
 mod page;
 mod preference;
 mod records;
+mod secret;
 mod session;
+mod ssh_key;
 mod template;
 mod text;
 mod user;
@@ -30,7 +32,9 @@ mod user;
 pub use attempt::{Attempt, AttemptLimit};
 pub use audit::{Actor, ActorKind, AuditFilter, AuditRecord, Entry, Outcome, Retention};
 pub use error::{Error, Result};
-pub use id::{AuditId, KeyId, KubeconfigId, PasswordHash, SessionId, TemplateId, TokenHash, UserId};
+pub use id::{
+    AuditId, KeyId, KubeconfigId, PasswordHash, SessionId, SshKeyId, TemplateId, TokenHash, UserId,
+};
 pub use identity::Identity;
 pub use issuer::{
     Code, Device, DeviceState, Grant, Interaction, NewDevice, NewGrant, SigningKey, Spent, TokenKind,
@@ -41,5 +45,6 @@ pub use maintenance::Purged;
 pub use page::{Cursor, Listing, MAX_LIMIT, Page};
 pub use records::{Records, Schema};
 pub use session::{NewSession, Session};
+pub use ssh_key::{NewSshKey, SshKey};
 pub use template::{Template, TemplateFilter, TemplateText};
 pub use user::{NewUser, User, UserChange, UserFilter};

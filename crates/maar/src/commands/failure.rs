@@ -27,6 +27,11 @@ impl Failure {
         Self { code: 1, message: message.into() }
     }
 
+    /// A program that was run in the user's name has ended with this code.
+    pub(crate) fn with_code(code: u8, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
     /// The command line makes no sense.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { code: 2, message: message.into() }

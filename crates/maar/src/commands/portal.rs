@@ -5,9 +5,11 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 use anyhow::Context as _;
 use kube::Client;
 use maar_controller::{
-    Environment, RoleConfig, clock::SharedClock, config::RuntimeArgs, process::Process, signal,
+    Environment, Role, RoleConfig, clock::SharedClock, config::RuntimeArgs, process::Process, signal,
 };
-use maar_portal::{Entropy, FirstAdmin, Portal, Providers, Settings, first_admin};
+use maar_portal::{
+    Entropy, FirstAdmin, Portal, Providers, Settings, SshKeys, SshSettings, first_admin, with_ssh,
+};
 use maar_records::Records;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -54,6 +56,8 @@ pub(crate) struct Arguments {
     issuer: IssuerArgs,
     #[command(flatten)]
     kubeconfigs: KubeconfigArgs,
+    #[command(flatten)]
+    ssh: SshArgs,
     #[command(flatten)]
     runtime: RuntimeArgs,
 }
@@ -120,6 +124,56 @@ impl IdentityArgs {
     }
 }
 
+/// SSH into workspaces.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "SSH")]
+#[expect(clippy::struct_field_names, reason = "they are called as their options are")]
+pub(crate) struct SshArgs {
+    /// Serve SSH into workspaces here, such as 0.0.0.0:2222
+    #[arg(long, value_name = "ADDRESS")]
+    ssh_listen: Option<SocketAddr>,
+    /// Where people find it, HOST or HOST:PORT; without it the host of --external-url and the port it listens on
+    #[arg(long, value_name = "HOST[:PORT]", requires = "ssh_listen")]
+    ssh_address: Option<String>,
+    /// File with the private key of the SSH host, as ssh-keygen writes it; without it the records keep one
+    #[arg(long, value_name = "FILE", requires = "ssh_listen")]
+    ssh_host_key: Option<PathBuf>,
+    /// File with the private key that signs SSH certificates; without it the records keep one
+    #[arg(long, value_name = "FILE", requires = "ssh_listen")]
+    ssh_authority_key: Option<PathBuf>,
+}
+
+impl SshArgs {
+    /// The role, with SSH if it is asked for.
+    async fn serve(&self, role: Role, portal: &Arc<Portal>, origin: &str) -> anyhow::Result<Role> {
+        let Some(listen) = self.ssh_listen else { return Ok(role) };
+        let listener = TcpListener::bind(listen)
+            .await
+            .with_context(|| format!("serving SSH on {listen} (choose another with --ssh-listen)"))?;
+        let found = found_at(self.ssh_address.as_deref(), origin, listener.local_addr()?)?;
+        let read = |file: &PathBuf| {
+            std::fs::read_to_string(file).with_context(|| format!("reading the key in {}", file.display()))
+        };
+        let keys = SshKeys {
+            host: self.ssh_host_key.as_ref().map(read).transpose()?,
+            authority: self.ssh_authority_key.as_ref().map(read).transpose()?,
+        };
+        portal.prepare_ssh(SshSettings::at(found.0, found.1), keys).await?;
+        Ok(with_ssh(role, Arc::clone(portal), listener))
+    }
+}
+
+/// Where people find SSH: as it is said, else at the host of the portal.
+fn found_at(said: Option<&str>, origin: &str, address: SocketAddr) -> anyhow::Result<(String, u16)> {
+    let authority = said.or_else(|| origin.split_once("://").map(|(_, rest)| rest)).unwrap_or_default();
+    let wrong = || format!("{authority} is not HOST or HOST:PORT");
+    let parsed: axum::http::uri::Authority = authority.parse().with_context(wrong)?;
+    let host = parsed.host().trim_matches(['[', ']']).to_owned();
+    anyhow::ensure!(!host.is_empty() && !authority.contains('@'), wrong());
+    let port = if said.is_some() { parsed.port_u16() } else { None };
+    Ok((host, port.unwrap_or(address.port())))
+}
+
 /// Where browsers find a portal that listens on `address`.
 pub(crate) fn origins(external: Option<&str>, address: SocketAddr) -> anyhow::Result<Vec<String>> {
     let Some(external) = external else {
@@ -161,7 +215,10 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     {
         print(&format!("first login: {name} with the password {password} (shown this once)\n"));
     }
+    let origin = settings.origins.first().cloned().unwrap_or_default();
     let portal = Portal::new(settings, client.clone(), records, clock, entropy)?;
+    let role = maar_portal::role(Arc::clone(&portal), listener);
+    let role = arguments.ssh.serve(role, &portal, &origin).await?;
     let stop = CancellationToken::new();
     signal::shutdown_on_signal(stop.clone())?;
     let process = Process {
@@ -173,7 +230,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
         health_address: Some(arguments.runtime.health_address),
         log_level: Some(log_level),
     };
-    process.run(vec![maar_portal::role(portal, listener)], stop).await?;
+    process.run(vec![role], stop).await?;
     Ok(())
 }
 
@@ -191,6 +248,20 @@ mod tests {
         assert!(apply("127.0.0.1:8090").unwrap() && apply("[::1]:8090").unwrap());
         for open in ["0.0.0.0:8090", "[::]:8090", "192.168.1.7:8090"] {
             assert!(apply(open).unwrap_err().to_string().contains("loopback"), "{open}");
+        }
+    }
+
+    #[test]
+    fn ssh_is_found_at_the_host_of_the_portal_unless_something_else_is_said() {
+        let at = |said, origin| found_at(said, origin, "0.0.0.0:2222".parse().unwrap()).ok();
+        let found = |host: &str, port| Some((host.to_owned(), port));
+        assert_eq!(at(None, "https://gpu.example"), found("gpu.example", 2222));
+        assert_eq!(at(None, "http://127.0.0.1:8090"), found("127.0.0.1", 2222), "the port is that of SSH");
+        assert_eq!(at(Some("ssh.example"), "https://gpu.example"), found("ssh.example", 2222));
+        assert_eq!(at(Some("ssh.example:22"), "https://gpu.example"), found("ssh.example", 22));
+        assert_eq!(at(Some("[::1]:22"), "https://gpu.example"), found("::1", 22));
+        for wrong in ["a b", "x@y", "http://x"] {
+            assert_eq!(at(Some(wrong), "https://gpu.example"), None, "{wrong}");
         }
     }
 

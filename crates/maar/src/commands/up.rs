@@ -50,6 +50,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", default_value = ".maar/kubeconfig", conflicts_with = "kubeconfig")]
     write_kubeconfig: PathBuf,
 
+    /// Port of SSH into workspaces on 127.0.0.1; without it 2222, or a free one where that is taken or --port is 0
+    #[arg(long, value_name = "PORT")]
+    ssh_port: Option<u16>,
+
     #[command(flatten)]
     first: FirstArgs,
 

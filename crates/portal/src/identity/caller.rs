@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, net::IpAddr};
 
 use http::{HeaderMap, header};
-use maar_records::{KeyId, SessionId, TokenHash, User, UserId};
+use maar_records::{KeyId, SessionId, SshKeyId, TokenHash, User, UserId};
 
 use super::{
     cookie, provider,
@@ -32,6 +32,10 @@ enum Proof {
     Key(KeyId, TokenHash),
     /// A proxy of this name vouches for the user.
     Proxy(String, UserId),
+    /// An SSH key, by its fingerprint.
+    SshKey(SshKeyId, String),
+    /// An SSH certificate of ours, by its identifier.
+    SshCertificate(String, UserId),
 }
 
 impl Caller {
@@ -48,6 +52,8 @@ impl Caller {
             Proof::Session(_) => self.session.as_ref().map(ToString::to_string),
             Proof::Key(id, _) => Some(id.to_string()),
             Proof::Proxy(provider, _) => Some(provider.clone()),
+            Proof::SshKey(id, _) => Some(id.to_string()),
+            Proof::SshCertificate(id, _) => Some(id.clone()),
         }
     }
 }
@@ -88,6 +94,8 @@ pub(crate) async fn still_valid(portal: &Portal, caller: &Caller) -> Result<Opti
             let active = user.is_active(portal.clock.now());
             Ok(active.then(|| by_proxy(portal, provider, &user)))
         }
+        Proof::SshKey(_, fingerprint) => by_ssh_key(portal, &fingerprint).await,
+        Proof::SshCertificate(id, user) => by_ssh_certificate(portal, &user, &id).await,
     }
 }
 
@@ -129,6 +137,37 @@ async fn by_key(
 fn by_proxy(portal: &Portal, provider: String, user: &User) -> Caller {
     let subject = Subject::Person(Box::new(person(portal, user, None)));
     Caller { subject, session: None, proof: Proof::Proxy(provider, user.id.clone()) }
+}
+
+/// Who has an SSH key, if it works now. That it is his, the server has seen.
+pub(crate) async fn by_ssh_key(portal: &Portal, fingerprint: &str) -> Result<Option<Caller>, ApiError> {
+    let now = portal.clock.now();
+    let Some((key, user)) = portal.records.authenticate_ssh_key(fingerprint, now).await? else {
+        return Ok(None);
+    };
+    if key.wants_touch(now) {
+        portal.records.touch_ssh_key(&key.id, now).await?;
+    }
+    let subject = Subject::Person(Box::new(person(portal, &user, None)));
+    Ok(Some(Caller { subject, session: None, proof: Proof::SshKey(key.id, key.fingerprint) }))
+}
+
+/// Whom an SSH certificate of ours names, if he may be here now. That it is valid, the server has seen.
+pub(crate) async fn by_ssh_certificate(
+    portal: &Portal,
+    user: &UserId,
+    id: &str,
+) -> Result<Option<Caller>, ApiError> {
+    let user = match portal.records.user(user).await {
+        Err(maar_records::Error::NotFound { .. }) => return Ok(None),
+        found => found?,
+    };
+    if !user.is_active(portal.clock.now()) {
+        return Ok(None);
+    }
+    let subject = Subject::Person(Box::new(person(portal, &user, None)));
+    let proof = Proof::SshCertificate(id.to_owned(), user.id);
+    Ok(Some(Caller { subject, session: None, proof }))
 }
 
 fn person(portal: &Portal, user: &User, scopes: Option<BTreeSet<Scope>>) -> Person {

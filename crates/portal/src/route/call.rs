@@ -7,7 +7,7 @@ use http::{HeaderMap, Uri};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use maar_api::v1alpha1::{AIJob, Account, Workspace};
-use maar_records::{Key, Kubeconfig, Session, SessionId, Template, User};
+use maar_records::{Key, Kubeconfig, Session, SessionId, SshKey, Template, User};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -170,6 +170,13 @@ impl Call {
     pub(crate) fn kubeconfig(&self) -> Result<&Kubeconfig, ApiError> {
         match &self.found {
             Found::Kubeconfig(found) => Ok(found),
+            _ => Err(self.other()),
+        }
+    }
+
+    pub(crate) fn ssh_key(&self) -> Result<&SshKey, ApiError> {
+        match &self.found {
+            Found::SshKey(found) => Ok(found),
             _ => Err(self.other()),
         }
     }

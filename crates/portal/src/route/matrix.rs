@@ -50,7 +50,7 @@ fn things(target: Target, asker: &Subject) -> Vec<(&'static str, Object)> {
                 (thing, Object { account, ..Object::of_user(Kind::Template, &owner.id) })
             })
             .to_vec(),
-        Target::Session | Target::Key | Target::Kubeconfig => vec![
+        Target::Session | Target::Key | Target::SshKey | Target::Kubeconfig => vec![
             ("own", Object::of_user(target.kind(), &own.id)),
             ("foreign", Object::of_user(target.kind(), &other.id)),
         ],

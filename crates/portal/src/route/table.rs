@@ -164,6 +164,7 @@ pub(crate) fn table() -> Vec<Route> {
         crate::template::routes(),
         crate::volume::routes(),
         crate::app::routes(),
+        crate::ssh::routes(),
         crate::image::routes(),
         crate::quota::routes(),
         crate::node::routes(),

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use k8s_openapi::api::core::v1::Node;
 use maar_api::v1alpha1::{AIJob, Account, Workspace};
 use maar_records::{
-    Key, KeyId, Kubeconfig, KubeconfigId, Session, SessionId, Template, TemplateId, User, UserId,
+    Key, KeyId, Kubeconfig, KubeconfigId, Session, SessionId, SshKey, SshKeyId, Template, TemplateId, User,
+    UserId,
 };
 use serde_json::Value;
 
@@ -47,6 +48,8 @@ pub(crate) enum Target {
     Key,
     /// The kubeconfig that `id` names.
     Kubeconfig,
+    /// The SSH key that `id` names.
+    SshKey,
 }
 
 /// What was found.
@@ -63,6 +66,7 @@ pub(crate) enum Found {
     Session(Box<Session>),
     Key(Box<Key>),
     Kubeconfig(Box<Kubeconfig>),
+    SshKey(Box<SshKey>),
 }
 
 impl Target {
@@ -78,7 +82,7 @@ impl Target {
             Self::Node => Kind::Node,
             Self::User => Kind::User,
             Self::Session => Kind::Session,
-            Self::Key => Kind::Key,
+            Self::Key | Self::SshKey => Kind::Key,
             Self::Kubeconfig => Kind::Kubeconfig,
         }
     }
@@ -135,7 +139,7 @@ impl Target {
                 let found = portal.live.nodes.get("", part("name")).ok_or_else(missing)?;
                 Ok((Found::Node(found), Object::of_cluster(Kind::Node)))
             }
-            Self::User | Self::Session | Self::Key | Self::Template | Self::Kubeconfig => {
+            Self::User | Self::Session | Self::Key | Self::SshKey | Self::Template | Self::Kubeconfig => {
                 self.find_record(portal, part("id")).await
             }
         }
@@ -162,6 +166,11 @@ impl Target {
                 let found = records.kubeconfig(&KubeconfigId::new(id)).await?;
                 let object = Object::of_user(Kind::Kubeconfig, found.user.as_str());
                 (Found::Kubeconfig(Box::new(found)), object)
+            }
+            Self::SshKey => {
+                let found = records.ssh_key(&SshKeyId::new(id)).await?;
+                let object = Object::of_user(Kind::Key, found.user.as_str());
+                (Found::SshKey(Box::new(found)), object)
             }
             _ => {
                 let found = records.key_by_id(&KeyId::new(id)).await?;

@@ -10,14 +10,14 @@ pub(crate) struct Seats(Arc<Mutex<HashMap<String, usize>>>);
 
 /// One of them, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(crate) struct Seat {
     seats: Seats,
     user: String,
 }
 
 impl Seats {
     /// One more for `user`; none if he has `most` already.
-    pub(super) fn take(&self, user: &str, most: usize) -> Option<Seat> {
+    pub(crate) fn take(&self, user: &str, most: usize) -> Option<Seat> {
         let mut all = self.0.lock();
         let taken = all.get(user).copied().unwrap_or_default();
         if taken >= most {

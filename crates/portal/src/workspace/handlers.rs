@@ -98,7 +98,7 @@ pub(super) fn get(call: &Call) -> Result<Answer, ApiError> {
 }
 
 /// The Pod of a workspace is called as it is.
-fn pod_of(workspace: &Workspace) -> String {
+pub(crate) fn pod_of(workspace: &Workspace) -> String {
     let status = workspace.status.as_ref();
     status.and_then(|status| status.pod.clone()).unwrap_or_else(|| workspace.name_any())
 }

@@ -17,6 +17,7 @@ mod quotas;
 mod real;
 mod schemathesis;
 mod socket;
+mod ssh;
 mod terminal;
 mod things;
 mod world;

@@ -3,7 +3,10 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,7 +21,10 @@ use maar_controller::{Environment, RoleConfig, clock::SystemClock, process::Proc
 use maar_embedded::{Clock, Cluster, Config, UserInfo};
 use maar_jobs::JobsMetrics;
 use maar_nodes::{KubeletDirectory, LocalOptions, Options, Profile, find_sandbox, run_local, simulate};
-use maar_portal::{Entropy, FirstAdmin, PasswordCost, Portal, Settings, first_admin, role, router};
+use maar_portal::{
+    Entropy, FirstAdmin, PasswordCost, Portal, Settings, SshKeys, SshSettings, first_admin, role, router,
+    with_ssh,
+};
 use maar_records::Records;
 use maar_scheduler::{
     adapter::{self, Access},
@@ -51,6 +57,8 @@ pub(crate) struct World {
     pub(crate) router: Router,
     /// Where the same is served by a socket.
     pub(crate) address: SocketAddr,
+    /// The port of SSH.
+    pub(crate) ssh: u16,
     admin: tokio::sync::OnceCell<Browser>,
     held: Held,
 }
@@ -88,7 +96,7 @@ impl World {
             absent("bubblewrap");
             return None;
         };
-        Some(Self::start(|_| {}, Some(sandbox)).await)
+        Some(Self::start(|settings| settings.look_again = Duration::from_millis(300), Some(sandbox)).await)
     }
 
     async fn start(change: impl FnOnce(&mut Settings), sandbox: Option<maar_nodes::Sandbox>) -> Self {
@@ -108,7 +116,10 @@ impl World {
         kubelets.add(nodes.dialer());
         let mut folder = None;
         if let Some(sandbox) = sandbox {
-            let path = std::env::temp_dir().join(format!("maar-portal-{}", std::process::id()));
+            // Tests run beside each other in one process, each with a node of its own.
+            static NEXT: AtomicUsize = AtomicUsize::new(0);
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("maar-portal-{}-{number}", std::process::id()));
             let options = LocalOptions {
                 name: "local".into(),
                 set: "local".into(),
@@ -169,10 +180,10 @@ impl World {
         assert!(matches!(made.unwrap(), FirstAdmin::Made { name: "admin", .. }));
         let portal =
             Portal::new(settings, own.clone(), records.clone(), Arc::new(SystemClock), entropy).unwrap();
-        let address = run((&client, &own), &portal, &stop).await;
+        let (address, ssh) = run((&client, &own), &portal, &stop).await;
         tokio::time::timeout(Duration::from_secs(20), portal.ready()).await.unwrap();
         let router = router(&portal);
-        Self { client, own, records, router, address, admin: tokio::sync::OnceCell::new(), held }
+        Self { client, own, records, router, address, ssh, admin: tokio::sync::OnceCell::new(), held }
     }
 
     /// The embedded cluster.
@@ -284,7 +295,7 @@ async fn run(
     (client, own): (&Client, &Client),
     portal: &Arc<Portal>,
     stop: &CancellationToken,
-) -> SocketAddr {
+) -> (SocketAddr, u16) {
     let environment = Environment::real();
     let jobs = maar_jobs::role(
         &maar_jobs::Settings::new(maar_jobs::Entropy::system()),
@@ -304,9 +315,13 @@ async fn run(
         config: config(),
     };
     tokio::spawn(process(client, environment).run(vec![jobs, scheduler], stop.clone()));
-    let served = vec![role(Arc::clone(portal), listener)];
+    let ssh_listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let ssh = ssh_listener.local_addr().unwrap().port();
+    portal.prepare_ssh(SshSettings::at("127.0.0.1", ssh), SshKeys::default()).await.unwrap();
+    let served = role(Arc::clone(portal), listener);
+    let served = vec![with_ssh(served, Arc::clone(portal), ssh_listener)];
     tokio::spawn(process(own, Environment::real()).run(served, stop.clone()));
-    address
+    (address, ssh)
 }
 
 /// Looks until it is so, for a while.

@@ -30,6 +30,11 @@ macro_rules! migrations {
                 text: include_str!(concat!("../../migrations/", $folder, "/0002-saved-things.sql")),
             },
             Migration {
+                version: 3,
+                name: "ssh-keys",
+                text: include_str!(concat!("../../migrations/", $folder, "/0003-ssh-keys.sql")),
+            },
+            Migration {
                 version: 4,
                 name: "issuer",
                 text: include_str!(concat!("../../migrations/", $folder, "/0004-issuer.sql")),

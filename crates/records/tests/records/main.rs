@@ -15,4 +15,5 @@ mod paging;
 mod saved;
 mod schema;
 mod sessions;
+mod ssh_keys;
 mod users;

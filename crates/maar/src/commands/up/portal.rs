@@ -10,7 +10,10 @@ use std::{
 use anyhow::Context as _;
 use kube::Client;
 use maar_controller::{Role, clock::SharedClock, clock::SystemClock};
-use maar_portal::{CardSource, Entropy, FirstAdmin, KubeconfigSettings, Portal, Settings, install_user_role};
+use maar_portal::{
+    CardSource, Entropy, FirstAdmin, KubeconfigSettings, Portal, Settings, SshKeys, SshSettings,
+    install_user_role, with_ssh,
+};
 use maar_records::Records;
 use tokio::net::TcpListener;
 
@@ -28,18 +31,23 @@ pub(super) struct Prepared {
 
 /// Where the portal is, and who can sign in.
 pub(super) struct Address {
-    address: SocketAddr,
+    portal: SocketAddr,
+    ssh: u16,
     first: FirstAdmin,
 }
 
 impl Address {
     pub(super) fn announce(&self) {
-        say(&format!("Portal             http://{}", self.address));
+        say(&format!("Portal             http://{}", self.portal));
         if let FirstAdmin::Made { name, password } = &self.first {
             say(&format!(
                 "  first login      {name} with the password {password} (shown this once, to be changed)"
             ));
         }
+        say(&format!(
+            "  SSH              ssh -p {} WORKSPACE@127.0.0.1 (add a key in the portal), or maar ssh WORKSPACE",
+            self.ssh
+        ));
         say("");
     }
 }
@@ -74,7 +82,23 @@ pub(super) async fn prepare(
     let (entropy, clock) = (Entropy::system(), Arc::new(SystemClock) as SharedClock);
     let first = arguments.first.make(&records, &settings, &entropy, &clock).await?;
     let portal = Portal::new(settings, client.clone(), records, clock, entropy)?;
-    Ok(Prepared { role: maar_portal::role(portal, listener), address: Address { address, first } })
+    let ssh_listener = bind_ssh(arguments.ssh_port, arguments.port == 0).await?;
+    let ssh = ssh_listener.local_addr()?.port();
+    portal.prepare_ssh(SshSettings::at("127.0.0.1", ssh), SshKeys::default()).await?;
+    let role = with_ssh(maar_portal::role(Arc::clone(&portal), listener), portal, ssh_listener);
+    Ok(Prepared { role, address: Address { portal: address, ssh, first } })
+}
+
+/// The port that is asked for; else the usual one if it is free.
+async fn bind_ssh(asked: Option<u16>, any: bool) -> anyhow::Result<TcpListener> {
+    let usual = if any { 0 } else { 2222 };
+    let port = asked.unwrap_or(usual);
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
+        Err(_) if asked.is_none() => Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?),
+        bound => {
+            bound.with_context(|| format!("serving SSH on port {port} (choose another with --ssh-port)"))
+        }
+    }
 }
 
 /// Users are kept where the cluster's state is, and are gone with it otherwise.

@@ -1,0 +1,39 @@
+//! The helper that the SSH gateway brings into a Pod: what OpenSSH clients expect of a server and images do not have.
+//!
+//! `build.rs` makes one static program of this folder with nothing but the standard library, so that it runs in any
+//! image. It speaks on its standard input and output, opens nothing by itself, and has the rights of whoever runs it:
+//! the limits of the container hold.
+//!
+//! * `sftp`: an SFTP server, version 3.
+//! * `listen ADDRESS PORT`: takes connections in the Pod and carries them all over standard input and output.
+//! * `connect PATH`: one connection to a Unix socket in the Pod.
+//! * `digest`: the SHA-256 of this very file, to see that it arrived whole.
+#![forbid(unsafe_code)]
+
+mod attributes;
+mod connect;
+mod digest;
+mod listen;
+mod sftp;
+mod wire;
+
+use std::{env, io, process::ExitCode};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let result = match words[..] {
+        ["sftp"] => sftp::serve(io::stdin().lock(), io::stdout().lock()),
+        ["listen", address, port] => listen::serve(address, port),
+        ["connect", path] => connect::serve(path),
+        ["digest"] => digest::own().map(|text| println!("{text}")),
+        _ => Err(io::Error::other("sftp | listen ADDRESS PORT | connect PATH | digest")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("maar helper: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

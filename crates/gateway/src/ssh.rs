@@ -1,0 +1,26 @@
+//! An SSH server whose sessions are the exec and port-forward of Pods: no sshd, no port and no key in the Pod.
+//!
+//! Start with [`serve`], which takes connections, then `connection`, which answers what a client asks, `session` (shells,
+//! commands, SFTP), `forward` and `remote` (ports both ways). `inlet` is where what a client sends waits for a Pod that
+//! reads slowly. `certificate` is our own authority for short-lived certificates. What runs in the Pod is said in
+//! `command`, and `helper` brings along what images do not have.
+//!
+//! Who may enter is asked of a [`Door`]. A refusal looks the same whatever its reason.
+
+mod certificate;
+mod command;
+mod connection;
+mod door;
+mod forward;
+mod frame;
+mod helper;
+mod inlet;
+mod key;
+mod remote;
+mod serve;
+mod session;
+
+pub use certificate::{Authority, CertificateError, Rights};
+pub use door::{Door, Knock, Proof, Report, Visit};
+pub use key::{KeyError, SecretKey, UserKey};
+pub use serve::{Limits, serve};

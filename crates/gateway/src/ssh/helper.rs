@@ -1,0 +1,276 @@
+//! The helper, and how it gets into a Pod: only when something needs it, once per Pod, as a file of ours alone.
+
+use std::{fmt::Write as _, sync::LazyLock};
+
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Mutex;
+
+use super::command;
+use crate::pod::{Input, Output, Place, PodError};
+
+/// The program, for machines like the one that runs the gateway.
+const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/maar-helper"));
+
+/// Its SHA-256.
+static DIGEST: LazyLock<String> = LazyLock::new(|| {
+    Sha256::digest(PROGRAM).iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+});
+
+/// How much is sent at once.
+const PART: usize = 32 * 1024;
+
+/// Why there is no helper.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum HelperError {
+    #[error(transparent)]
+    Pod(#[from] PodError),
+    /// The container has no shell, no place, another processor, …
+    #[error("the helper cannot be brought into the container: {0}")]
+    Refused(String),
+}
+
+/// Where the helper is in the Pod of a connection, once it is known.
+#[derive(Debug, Default)]
+pub(super) struct Helper(Mutex<Option<(String, String)>>);
+
+impl Helper {
+    /// Begins the helper with these arguments.
+    pub(super) async fn begin(
+        &self,
+        place: &Place,
+        arguments: &[&str],
+    ) -> Result<(Input, Output), HelperError> {
+        let path = self.path(place).await?;
+        Ok(place.exec(&command::helper(&path, arguments), false).await?)
+    }
+
+    async fn path(&self, place: &Place) -> Result<String, HelperError> {
+        let mut known = self.0.lock().await;
+        if let Some((pod, path)) = &*known
+            && *pod == place.pod
+        {
+            return Ok(path.clone());
+        }
+        let path = match located(place).await? {
+            Some(path) => path,
+            None => brought(place).await?,
+        };
+        *known = Some((place.pod.clone(), path.clone()));
+        Ok(path)
+    }
+}
+
+async fn located(place: &Place) -> Result<Option<String>, HelperError> {
+    let (mut input, mut output) = place.exec(&command::locate(&DIGEST), false).await?;
+    input.end().await?;
+    let (said, _) = output.text(4096).await?;
+    Ok(path_in(&said))
+}
+
+async fn brought(place: &Place) -> Result<String, HelperError> {
+    let (mut input, mut output) = place.exec(&command::bring(&DIGEST, PROGRAM.len()), false).await?;
+    let sending = async {
+        for part in PROGRAM.chunks(PART) {
+            // A script that has given up says why.
+            if input.send(part).await.is_err() {
+                break;
+            }
+        }
+    };
+    let ((), said) = tokio::join!(sending, output.text(4096));
+    let (said, exit) = said?;
+    match path_in(&said) {
+        Some(path) if exit.code == Some(0) => Ok(path),
+        _ => {
+            let why = if said.trim().is_empty() { exit.message } else { said.trim().to_owned() };
+            Err(HelperError::Refused(why))
+        }
+    }
+}
+
+/// The path that a script says.
+fn path_in(said: &str) -> Option<String> {
+    said.lines().find(|line| line.starts_with('/') && line.ends_with("/helper")).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read as _, Write as _},
+        net::{TcpListener, TcpStream},
+        os::unix::{fs::PermissionsExt as _, net::UnixListener},
+        path::{Path, PathBuf},
+        process::{Child, Command, Output, Stdio},
+    };
+
+    use super::*;
+
+    fn script(words: &[String], home: &Path, input: &[u8]) -> Output {
+        let mut child = Command::new(&words[0])
+            .args(&words[1..])
+            .env("TMPDIR", home)
+            .env("HOME", home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A script that reads nothing is over already.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        child.wait_with_output().unwrap()
+    }
+
+    fn program(folder: &Path) -> PathBuf {
+        let path = folder.join("helper");
+        std::fs::write(&path, PROGRAM).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        path
+    }
+
+    fn start(path: &Path, words: &[&str]) -> Child {
+        let mut command = Command::new(path);
+        command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+    }
+
+    #[test]
+    fn the_helper_arrives_whole_once_for_its_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path();
+        let found_here = || {
+            let located = script(&command::locate(&DIGEST), home, b"");
+            path_in(&String::from_utf8_lossy(&located.stdout))
+                .filter(|path| Path::new(path).starts_with(home))
+        };
+        assert_eq!(found_here(), None, "not there yet");
+        let brought = script(&command::bring(&DIGEST, PROGRAM.len()), home, PROGRAM);
+        let path = path_in(&String::from_utf8_lossy(&brought.stdout)).expect("it says where");
+        assert!(path.starts_with(home.to_str().unwrap()), "{path}");
+        let mode = std::fs::metadata(Path::new(&path).parent().unwrap()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        assert_eq!(found_here(), Some(path.clone()));
+        std::fs::write(&path, b"#!/bin/sh\necho changed\n").unwrap();
+        assert_eq!(found_here(), None, "not the one we brought");
+    }
+
+    #[test]
+    fn half_a_helper_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let brought = script(&command::bring(&DIGEST, 4096), folder.path(), &PROGRAM[..4096]);
+        assert!(!brought.status.success() && brought.stdout.is_empty(), "{brought:?}");
+        assert!(String::from_utf8_lossy(&brought.stderr).contains("did not arrive whole"), "{brought:?}");
+    }
+
+    #[test]
+    fn a_link_that_somebody_laid_there_is_not_followed() {
+        let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        program(elsewhere.path());
+        let trap = folder.path().join(format!(".maar-{}", *DIGEST));
+        std::os::unix::fs::symlink(elsewhere.path(), trap).unwrap();
+        let located = script(&command::locate(&DIGEST), folder.path(), b"");
+        let said = String::from_utf8_lossy(&located.stdout).into_owned();
+        assert!(!said.contains(folder.path().to_str().unwrap()), "{said}");
+    }
+
+    /// OpenSSH's own client against the helper, without SSH between them.
+    #[test]
+    fn the_sftp_client_of_openssh_finds_all_it_needs() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path();
+        let helper = program(here);
+        std::fs::write(here.join("from"), (0..3_000_000_u32).map(|n| n.to_le_bytes()[0]).collect::<Vec<_>>())
+            .unwrap();
+        let batch = "put from to\nmkdir d\nrename to d/to\nchmod 640 d/to\nln -s to d/link\nls -la d\n\
+                     get d/to back\nput -p from d/kept\nrm d/link\nreget d/to back\n-ls nowhere*\npwd\n";
+        std::fs::write(here.join("batch"), batch).unwrap();
+        let direct = format!("{} sftp", helper.display());
+        let run = Command::new("sftp").args(["-b", "batch", "-D", &direct]).current_dir(here).output();
+        let Ok(output) = run else {
+            println!("absent: sftp (openssh-client)");
+            return;
+        };
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains("-rw-r-----") && said.contains("lrwxrwxrwx"), "{said}");
+        let read = |name: &str| std::fs::read(here.join(name)).unwrap();
+        assert!(read("from") == read("back") && read("from") == read("d/kept"));
+        assert!(!here.join("d/link").exists());
+    }
+
+    #[test]
+    fn sftp_refuses_what_is_no_message_and_what_it_does_not_know() {
+        let folder = tempfile::tempdir().unwrap();
+        let helper = program(folder.path());
+        let ask = |bytes: &[u8]| {
+            let mut child = start(&helper, &["sftp"]);
+            child.stdin.take().unwrap().write_all(bytes).unwrap();
+            child.wait_with_output().unwrap()
+        };
+        assert!(!ask(&[255, 255, 255, 255]).status.success(), "no message is as long as this");
+        let unknown = ask(&[0, 0, 0, 5, 99, 0, 0, 0, 7]);
+        assert_eq!(unknown.stdout[4..13], [101, 0, 0, 0, 7, 0, 0, 0, 8], "not supported");
+        let stale = ask(&[0, 0, 0, 13, 4, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 9]);
+        assert_eq!(stale.stdout[4..13], [101, 0, 0, 0, 1, 0, 0, 0, 5], "no such handle");
+    }
+
+    #[test]
+    fn many_connections_are_carried_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = start(&program(folder.path()), &["listen", "127.0.0.1", "0"]);
+        let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut frame = || {
+            let mut head = [0; 9];
+            output.read_exact(&mut head).unwrap();
+            let length = u32::from_be_bytes(head[5..].try_into().unwrap());
+            let mut bytes = vec![0; length as usize];
+            output.read_exact(&mut bytes).unwrap();
+            (head[0], u32::from_be_bytes(head[1..5].try_into().unwrap()), bytes)
+        };
+        let (kind, _, port) = frame();
+        assert_eq!(kind, 0);
+        let port = u16::from_be_bytes(port[..].try_into().unwrap());
+        let mut first = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        assert_eq!(frame().0, 1);
+        let _second = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        assert_eq!((frame().0, 2), (1, 2));
+        first.write_all(b"hello").unwrap();
+        assert_eq!(frame(), (2, 1, b"hello".to_vec()));
+        input.write_all(&[2, 0, 0, 0, 1, 0, 0, 0, 2, b'h', b'i']).unwrap();
+        let mut said = [0; 2];
+        first.read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"hi");
+        assert_eq!(frame(), (5, 1, vec![0, 0, 0, 2]), "two more may be sent");
+        first.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(frame(), (3, 1, Vec::new()));
+        input.write_all(&[4, 0, 0, 0, 1, 0, 0, 0, 0]).unwrap();
+        assert_eq!(first.read(&mut said).unwrap_or(0), 0, "gone");
+        drop(input);
+        assert!(child.wait().unwrap().success(), "it ends with its input");
+    }
+
+    #[test]
+    fn a_port_that_is_taken_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port().to_string();
+        let mut command = Command::new(program(folder.path()));
+        let output = command.args(["listen", "127.0.0.1", &port]).output().unwrap();
+        assert!(!output.status.success());
+        assert!(String::from_utf8_lossy(&output.stderr).contains("in use"), "{output:?}");
+    }
+
+    #[test]
+    fn a_socket_in_the_pod_is_reached() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let child = start(&program(folder.path()), &["connect", path.to_str().unwrap()]);
+        let (mut peer, _) = listener.accept().unwrap();
+        peer.write_all(b"from the pod").unwrap();
+        drop(peer);
+        assert_eq!(child.wait_with_output().unwrap().stdout, b"\0from the pod");
+    }
+}

@@ -1,0 +1,171 @@
+//! What a client has sent and the Pod has not read yet.
+//!
+//! russh opens the window of a channel again as soon as something has come, not when it was read, and handles one thing
+//! at a time: to wait here is to answer nothing else, also nothing that has to go out. So a channel that is full is
+//! waited for a moment only, and after each vain wait for twice as long. A program that writes while it reads goes on,
+//! since what it writes gets out in between; one that does not read at all is sent next to nothing.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::{sync::Notify, time::timeout};
+
+/// From here on a channel is full.
+const FULL: usize = 2 << 20;
+/// More than this is never held: the channel ends.
+const MOST: usize = 64 << 20;
+/// How long a full channel is waited for at first.
+const PATIENCE: Duration = Duration::from_millis(2);
+/// And at most.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// A channel's input. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Inlet(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    filled: Notify,
+    drained: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    parts: VecDeque<Bytes>,
+    bytes: usize,
+    /// The client has no more.
+    ended: bool,
+    /// Nobody reads any more.
+    closed: bool,
+    /// How often in a row waiting was in vain.
+    vain: u32,
+}
+
+/// More was sent than is ever held.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Overflow;
+
+impl Inlet {
+    /// Adds what has come, and waits a moment if there is much already.
+    pub(super) async fn push(&self, bytes: &[u8]) -> Result<(), Overflow> {
+        let wait = {
+            let mut state = self.0.state.lock();
+            if state.closed || state.ended {
+                return Ok(());
+            }
+            state.bytes += bytes.len();
+            state.parts.push_back(Bytes::copy_from_slice(bytes));
+            if state.bytes > MOST {
+                return Err(Overflow);
+            }
+            (state.bytes > FULL).then(|| PATIENCE.saturating_mul(1 << state.vain.min(10)).min(LONGEST))
+        };
+        self.0.filled.notify_one();
+        let Some(wait) = wait else { return Ok(()) };
+        let before = self.0.state.lock().bytes;
+        // Whoever reads says so; that he did not is all that matters.
+        let _ = timeout(wait, self.0.drained.notified()).await;
+        let mut state = self.0.state.lock();
+        state.vain = if state.bytes < before { 0 } else { state.vain + 1 };
+        Ok(())
+    }
+
+    /// There is no more.
+    pub(super) fn end(&self) {
+        self.0.state.lock().ended = true;
+        self.0.filled.notify_one();
+    }
+
+    /// Nobody reads any more.
+    pub(super) fn close(&self) {
+        let mut state = self.0.state.lock();
+        state.closed = true;
+        state.parts.clear();
+        state.bytes = 0;
+        drop(state);
+        self.0.drained.notify_one();
+    }
+
+    /// The next part; nothing when there is no more. For one reader.
+    pub(super) async fn pull(&self) -> Option<Bytes> {
+        loop {
+            {
+                let mut state = self.0.state.lock();
+                if let Some(part) = state.parts.pop_front() {
+                    state.bytes -= part.len();
+                    state.vain = 0;
+                    drop(state);
+                    self.0.drained.notify_one();
+                    return Some(part);
+                }
+                if state.ended || state.closed {
+                    return None;
+                }
+            }
+            self.0.filled.notified().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_is_read_in_order_and_ends() {
+        let inlet = Inlet::default();
+        inlet.push(b"one").await.unwrap();
+        inlet.push(b"two").await.unwrap();
+        inlet.end();
+        assert_eq!(inlet.pull().await.unwrap(), "one");
+        assert_eq!(inlet.pull().await.unwrap(), "two");
+        assert_eq!(inlet.pull().await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_program_that_does_not_read_is_sent_next_to_nothing() {
+        let (inlet, begin) = (Inlet::default(), Instant::now());
+        let part = vec![0; 32 * 1024];
+        let mut sent = 0;
+        while begin.elapsed() < Duration::from_hours(1) {
+            assert_eq!(inlet.push(&part).await, Ok(()), "an hour is held");
+            sent += part.len();
+        }
+        assert!(sent < MOST, "{sent} bytes in an hour");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_channel_holds_up_others_only_for_a_moment() {
+        let inlet = Inlet::default();
+        let part = vec![0; FULL + 1];
+        let begin = Instant::now();
+        inlet.push(&part).await.unwrap();
+        assert_eq!(begin.elapsed(), PATIENCE);
+        let reader = inlet.clone();
+        let reading = tokio::spawn(async move { reader.pull().await });
+        let begin = Instant::now();
+        inlet.push(b"more").await.unwrap();
+        assert!(begin.elapsed() <= PATIENCE * 2);
+        reading.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_kept_for_a_program_that_has_ended() {
+        let inlet = Inlet::default();
+        inlet.push(&vec![0; FULL]).await.unwrap();
+        inlet.close();
+        inlet.push(b"late").await.unwrap();
+        assert_eq!(inlet.pull().await, None);
+        assert_eq!(inlet.0.state.lock().bytes, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn there_is_a_most() {
+        let inlet = Inlet::default();
+        assert_eq!(inlet.push(&vec![0; MOST + 1]).await, Err(Overflow));
+    }
+}

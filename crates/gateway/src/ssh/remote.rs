@@ -1,0 +1,224 @@
+//! From a port in the Pod to the client (`ssh -R`): the helper listens there and carries all connections over one exec.
+
+use std::{
+    collections::HashMap,
+    net::SocketAddr,
+    sync::{Arc, atomic::AtomicU64, atomic::Ordering},
+};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use russh::server::Handle;
+use tokio::sync::{Mutex as Turn, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    connection::Hall,
+    frame::{CREDIT, Frame, Frames, PART},
+    inlet::Inlet,
+    session::reason,
+};
+use crate::pod::{Input, Output, Part, PodError};
+
+/// A port that is open in the Pod.
+pub(super) struct Remote {
+    hall: Arc<Hall>,
+    handle: Handle,
+    /// What the client calls the address; it knows its forwarding by it.
+    address: String,
+    port: u32,
+    input: Turn<Input>,
+    lines: Mutex<HashMap<u32, Line>>,
+    stop: CancellationToken,
+}
+
+/// One connection to it.
+struct Line {
+    /// What comes from the Pod, nothing for its end. Bounded by the credit the helper has.
+    from_pod: mpsc::UnboundedSender<Option<Bytes>>,
+    waiting: Arc<AtomicU64>,
+    /// How many bytes may go to the Pod.
+    credit: Arc<Semaphore>,
+    stop: CancellationToken,
+}
+
+/// Where it listens: always on the loopback address, whatever is asked, as sshd does unless it is told otherwise.
+const LOOPBACK: &str = "127.0.0.1";
+
+impl Remote {
+    /// Opens a port in the Pod; also which one it is.
+    pub(super) async fn open(
+        hall: Arc<Hall>,
+        handle: Handle,
+        (address, port): (&str, u32),
+        stop: CancellationToken,
+    ) -> Result<u32, String> {
+        let wanted = u16::try_from(port).map_err(|_| "this is no port".to_owned())?;
+        let place = hall.place()?;
+        let begun = hall.helper.begin(&place, &["listen", LOOPBACK, &wanted.to_string()]).await;
+        let (input, mut output) = begun.map_err(|error| reason(&error))?;
+        let mut frames = Frames::default();
+        let opened = listening(&mut output, &mut frames).await?;
+        let remote = Arc::new(Self {
+            hall,
+            handle,
+            address: address.to_owned(),
+            port: u32::from(opened),
+            input: Turn::new(input),
+            lines: Mutex::default(),
+            stop: stop.clone(),
+        });
+        tokio::spawn(async move {
+            let ended = stop.run_until_cancelled(remote.serve(output, frames)).await;
+            if let Some(Err(why)) = ended {
+                tracing::info!(why, "a port in a Pod is closed");
+            }
+            // Its end of input ends the helper.
+            let _ = remote.input.lock().await.end().await;
+            remote.stop.cancel();
+        });
+        Ok(u32::from(opened))
+    }
+
+    async fn serve(self: &Arc<Self>, mut output: Output, mut frames: Frames) -> Result<(), String> {
+        loop {
+            while let Some(frame) = frames.next().map_err(|_| "the helper says nonsense".to_owned())? {
+                self.take(frame)?;
+            }
+            match output.next().await.map_err(|error| reason(&error))? {
+                Part::Stdout(bytes) => frames.add(&bytes),
+                Part::Stderr(bytes) => tracing::debug!(said = %String::from_utf8_lossy(&bytes), "the helper"),
+                Part::Ended(exit) => return Err(exit.message),
+            }
+        }
+    }
+
+    fn take(self: &Arc<Self>, frame: Frame) -> Result<(), String> {
+        match frame {
+            Frame::Listening(_) => {}
+            Frame::Open(number, from) => self.begin(number, &from),
+            Frame::Data(number, bytes) => {
+                if let Some(line) = self.lines.lock().get(&number) {
+                    let length = bytes.len() as u64;
+                    if line.waiting.fetch_add(length, Ordering::Relaxed) + length > CREDIT as u64 {
+                        return Err("the helper sends more than it may".to_owned());
+                    }
+                    let _ = line.from_pod.send(Some(bytes));
+                }
+            }
+            Frame::End(number) => {
+                if let Some(line) = self.lines.lock().get(&number) {
+                    let _ = line.from_pod.send(None);
+                }
+            }
+            Frame::Close(number) => {
+                if let Some(line) = self.lines.lock().remove(&number) {
+                    line.stop.cancel();
+                }
+            }
+            Frame::Grant(number, count) => {
+                if let Some(line) = self.lines.lock().get(&number) {
+                    let room = CREDIT.saturating_sub(line.credit.available_permits());
+                    line.credit.add_permits(room.min(count as usize));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings a new connection to the client.
+    fn begin(self: &Arc<Self>, number: u32, from: &str) {
+        let (from_pod, parts) = mpsc::unbounded_channel();
+        let (stop, credit) = (self.stop.child_token(), Arc::new(Semaphore::new(CREDIT)));
+        let waiting = Arc::new(AtomicU64::default());
+        let line =
+            Line { from_pod, waiting: Arc::clone(&waiting), credit: Arc::clone(&credit), stop: stop.clone() };
+        self.lines.lock().insert(number, line);
+        let peer: Option<SocketAddr> = from.parse().ok();
+        let remote = Arc::clone(self);
+        tokio::spawn(async move {
+            let (host, port) = peer.map_or_else(
+                || (LOOPBACK.to_owned(), 0),
+                |peer| (peer.ip().to_string(), u32::from(peer.port())),
+            );
+            let opening =
+                remote.handle.channel_open_forwarded_tcpip(remote.address.clone(), remote.port, host, port);
+            if let Some(Ok(channel)) = stop.run_until_cancelled(opening).await {
+                let (_, outlet) = channel.split();
+                let inlet = remote.hall.inlet(outlet.id());
+                let carrying = async {
+                    tokio::join!(
+                        remote.out(number, parts, &outlet, &waiting),
+                        remote.feed_pod(number, &inlet, &credit)
+                    );
+                };
+                stop.run_until_cancelled(carrying).await;
+                inlet.close();
+                let _ = outlet.close().await;
+                remote.hall.forget(outlet.id());
+            }
+            remote.lines.lock().remove(&number);
+            let _ = remote.say(&Frame::Close(number)).await;
+        });
+    }
+
+    async fn say(&self, frame: &Frame) -> Result<(), PodError> {
+        self.input.lock().await.send(&frame.bytes()).await
+    }
+
+    async fn out(
+        &self,
+        number: u32,
+        mut parts: mpsc::UnboundedReceiver<Option<Bytes>>,
+        outlet: &super::session::Outlet,
+        waiting: &AtomicU64,
+    ) {
+        while let Some(Some(part)) = parts.recv().await {
+            let count = part.len();
+            self.hall.sent(count);
+            if outlet.data_bytes(part).await.is_err() {
+                return;
+            }
+            waiting.fetch_sub(count as u64, Ordering::Relaxed);
+            let granted = u32::try_from(count).unwrap_or_default();
+            if self.say(&Frame::Grant(number, granted)).await.is_err() {
+                return;
+            }
+        }
+        let _ = outlet.eof().await;
+    }
+
+    async fn feed_pod(&self, number: u32, inlet: &Inlet, credit: &Semaphore) {
+        while let Some(part) = inlet.pull().await {
+            self.hall.received(part.len());
+            for piece in part.chunks(PART) {
+                let many = u32::try_from(piece.len()).unwrap_or_default();
+                match credit.acquire_many(many).await {
+                    Ok(permits) => permits.forget(),
+                    Err(_) => return,
+                }
+                if self.say(&Frame::Data(number, Bytes::copy_from_slice(piece))).await.is_err() {
+                    return;
+                }
+            }
+        }
+        let _ = self.say(&Frame::End(number)).await;
+    }
+}
+
+/// Waits until the helper says which port it has.
+async fn listening(output: &mut Output, frames: &mut Frames) -> Result<u16, String> {
+    let mut said = String::new();
+    loop {
+        match output.next().await.map_err(|error| reason(&error))? {
+            Part::Stdout(bytes) => frames.add(&bytes),
+            Part::Stderr(bytes) => said.push_str(&String::from_utf8_lossy(&bytes)),
+            Part::Ended(exit) => {
+                return Err(if said.is_empty() { exit.message } else { said.trim().to_owned() });
+            }
+        }
+        if let Ok(Some(Frame::Listening(port))) = frames.next() {
+            return Ok(port);
+        }
+    }
+}
