@@ -213,7 +213,7 @@ mod tests {
 
     use super::*;
 
-    fn clients(entry: Value) -> Result<Clients, String> {
+    fn clients(entry: &Value) -> Result<Clients, String> {
         let file =
             serde_json::from_value(json!({ "clients": [entry] })).map_err(|error| error.to_string())?;
         let read = |_: &Path| Ok("a secret of the client\n".to_owned());
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_client_is_what_its_file_says() {
         let entry = json!({ "id": "grafana", "secretFile": "s", "redirects": ["https://g.example/cb"] });
-        let all = clients(entry).unwrap();
+        let all = clients(&entry).unwrap();
         let grafana = all.get("grafana").unwrap();
         assert!(grafana.knows("a secret of the client") && !grafana.knows("") && !grafana.trusted);
         assert!(grafana.may_ask("groups") && !grafana.may_ask("maar") && !grafana.may_ask("kubeconfig:d-1"));

@@ -114,9 +114,9 @@ impl Desk {
             config,
         };
         let listener = TcpListener::bind(("127.0.0.1", server.portal)).await.unwrap();
-        let served = vec![role(Arc::clone(&portal), listener)];
-        tokio::spawn(process.run(served, stop.clone()));
-        tokio::time::timeout(Duration::from_secs(60), portal.ready()).await.unwrap();
+        let roles = vec![role(Arc::clone(&portal), listener)];
+        tokio::spawn(process.run(roles, stop.clone()));
+        tokio::time::timeout(Duration::from_mins(1), portal.ready()).await.unwrap();
         Self { router: router(&portal), records, refresh: Mutex::default(), _stop: Some(stop.drop_guard()) }
     }
 

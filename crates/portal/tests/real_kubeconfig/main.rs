@@ -22,7 +22,7 @@ use server::Server;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a real API server: see dev/real"]
 async fn a_real_api_server_believes_us_and_nobody_who_pretends() {
-    let Some(server) = Server::start().await else { return };
+    let Some(server) = Server::start() else { return };
     let desk = Desk::start(&server).await;
     let ada = desk.user("ada").await;
     let own = ada.namespace.clone();

@@ -43,7 +43,7 @@ fn certificate() -> (String, String) {
 }
 
 impl Server {
-    pub(crate) async fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         if Command::new("node").arg("--version").output().is_err() {
             absent("node");
             return None;
@@ -100,7 +100,7 @@ impl Server {
             .arg(kubeconfig)
             .args(words)
             .output()
-            .unwrap();
+            .map_err(|error| error.to_string())?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
     }
@@ -108,7 +108,7 @@ impl Server {
     /// What kubectl says to a command, with the kubeconfig of this text.
     pub(crate) fn kubectl(&self, kubeconfig: &str, words: &[&str]) -> Result<(), String> {
         let file = self.folder.path().join("kubeconfig");
-        std::fs::write(&file, kubeconfig).unwrap();
+        std::fs::write(&file, kubeconfig).map_err(|error| error.to_string())?;
         self.run(&file, words).map(drop)
     }
 
