@@ -252,7 +252,7 @@ mod tests {
             (json!({ "id": "a", "redirect": ["https://a.example/cb"] }), "unknown field"),
         ];
         for (entry, want) in rows {
-            let why = clients(entry.clone()).unwrap_err();
+            let why = clients(&entry).unwrap_err();
             assert!(why.contains(want), "{entry}: {why}");
         }
     }

@@ -729,6 +729,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me/ssh-certificates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign a public key for a while, so that it need not be added */
+        post: operations["createSshCertificate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/ssh-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The own public keys for SSH */
+        get: operations["listSshKeys"];
+        put?: never;
+        /** Add a public key for SSH */
+        post: operations["createSshKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes": {
         parameters: {
             query?: never;
@@ -1118,6 +1153,40 @@ export interface paths {
         post?: never;
         /** End a session */
         delete: operations["revokeSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/ssh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where SSH is, and how its host is known */
+        get: operations["getSsh"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/ssh-keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take a public key away; connections by it end */
+        delete: operations["revokeSshKey"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1862,6 +1931,12 @@ export interface components {
             cards: components["schemas"]["CardView"][];
             /** @description The resource that counts them. */
             resource: string;
+        };
+        /** @description A certificate. */
+        CertificateView: {
+            /** @description For the file that ends in `-cert.pub`. */
+            certificate: string;
+            expires: string;
         };
         /** @description Which rule of a clean-up policy. */
         CleanupRule: "LongRunning" | "Idle" | "Waiting";
@@ -2634,6 +2709,16 @@ export interface components {
              */
             weight?: number | null;
         };
+        /** @description A certificate to be made. */
+        NewCertificate: {
+            /** @description The public key it is for: a line such as `ssh-ed25519 AAAA…`. */
+            key: string;
+            /**
+             * Format: int64
+             * @description How long it is valid, up to 43200; 900 if it is not said. A connection outlives it.
+             */
+            seconds?: number | null;
+        };
         /** @description A folder of the node that somebody asks for. */
         NewHostPath: {
             /** @description The folder, or one below a folder that the profile names. */
@@ -2884,6 +2969,18 @@ export interface components {
             spec: {
                 [key: string]: unknown;
             };
+        };
+        /** @description A key to be added. */
+        NewSshKeyRequest: {
+            /** @description From when on it does not work. */
+            expires?: string | null;
+            /** @description A line such as `ssh-ed25519 AAAA… name`. */
+            key: string;
+            /**
+             * @description What it is called; the comment of the key if it is not said.
+             * @default
+             */
+            title: string;
         };
         /** @description A template to be saved. */
         NewTemplate: {
@@ -3194,40 +3291,47 @@ export interface components {
         /** @description One page. */
         Page10: {
             /** @description What is on it. */
-            items: components["schemas"]["AccountView"][];
+            items: components["schemas"]["NodeView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page11: {
             /** @description What is on it. */
-            items: components["schemas"]["PolicyView"][];
+            items: components["schemas"]["AccountView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page12: {
             /** @description What is on it. */
-            items: components["schemas"]["AnySession"][];
+            items: components["schemas"]["PolicyView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page13: {
             /** @description What is on it. */
-            items: components["schemas"]["AnyKey"][];
+            items: components["schemas"]["AnySession"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page14: {
             /** @description What is on it. */
-            items: components["schemas"]["AuditView"][];
+            items: components["schemas"]["AnyKey"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page15: {
+            /** @description What is on it. */
+            items: components["schemas"]["AuditView"][];
+            /** @description Asks for the next page; absent on the last. */
+            next?: string | null;
+        };
+        /** @description One page. */
+        Page16: {
             /** @description What is on it. */
             items: components["schemas"]["KubeconfigView"][];
             /** @description Asks for the next page; absent on the last. */
@@ -3285,7 +3389,7 @@ export interface components {
         /** @description One page. */
         Page9: {
             /** @description What is on it. */
-            items: components["schemas"]["NodeView"][];
+            items: components["schemas"]["SshKeyView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
@@ -3476,6 +3580,27 @@ export interface components {
             provider: string;
             /** @description It was ended. */
             revoked: boolean;
+        };
+        /** @description A key. */
+        SshKeyView: {
+            created: string;
+            expires?: string | null;
+            fingerprint: string;
+            id: string;
+            kind: string;
+            lastUsed?: string | null;
+            title: string;
+        };
+        /** @description Where SSH is, and how its host is known. */
+        SshView: {
+            /** @description Whether there is SSH at all; without it everything else is empty. */
+            enabled: boolean;
+            fingerprints: string[];
+            host: string;
+            /** @description As in `known_hosts`. */
+            hostKeys: string[];
+            /** Format: uint16 */
+            port: number;
         };
         /** @description How Pods are stopped, so that they can save their work. */
         StopSpec: {
@@ -4047,7 +4172,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page10"];
+                    "application/json": components["schemas"]["Page11"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4261,7 +4386,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page14"];
+                    "application/json": components["schemas"]["Page15"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4859,7 +4984,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page13"];
+                    "application/json": components["schemas"]["Page14"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5191,7 +5316,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page15"];
+                    "application/json": components["schemas"]["Page16"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5317,6 +5442,82 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    createSshCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewCertificate"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CertificateView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listSshKeys: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page9"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    createSshKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSshKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshKeyView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     listNodes: {
         parameters: {
             query?: {
@@ -5347,7 +5548,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page9"];
+                    "application/json": components["schemas"]["Page10"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5794,7 +5995,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page11"];
+                    "application/json": components["schemas"]["Page12"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5941,13 +6142,55 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page12"];
+                    "application/json": components["schemas"]["Page13"];
                 };
             };
             default: components["responses"]["Refused"];
         };
     };
     revokeSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getSsh: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    revokeSshKey: {
         parameters: {
             query?: never;
             header?: never;
