@@ -9,12 +9,15 @@ use std::time::Duration;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, SqliteConnection};
+use tokio::time::{Instant, sleep};
 
 use super::{Database, Sqlite};
 use crate::{Error, Result};
 
 /// How long another process may keep the file before a writer gives up.
 const BUSY: Duration = Duration::from_secs(10);
+/// Between two tries to open a file that another keeps.
+const AGAIN: Duration = Duration::from_millis(5);
 /// How long to wait for a connection to PostgreSQL.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Connections to PostgreSQL that a process may have.
@@ -45,12 +48,30 @@ async fn sqlite(url: &str, make: bool) -> Result<Sqlite> {
     }
     // FULL: a commit that was answered is on the disk, also when the power goes.
     let options = options.journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
-    let writer = options.connect().await?;
+    let writer = patient(&options).await?;
     let mut readers: Vec<SqliteConnection> = Vec::with_capacity(READERS);
     for _ in 0..READERS {
-        readers.push(options.clone().pragma("query_only", "ON").connect().await?);
+        readers.push(patient(&options.clone().pragma("query_only", "ON")).await?);
     }
     Ok(Sqlite::new(options, writer, readers))
+}
+
+/// Connects, also while others do the same to a new file: the one that changes the kind of its journal keeps them all away,
+/// and SQLite tells them so at once instead of waiting as it does elsewhere.
+async fn patient(options: &SqliteConnectOptions) -> Result<SqliteConnection> {
+    let end = Instant::now() + BUSY;
+    loop {
+        match options.connect().await {
+            Err(error) if is_busy(&error) && Instant::now() < end => sleep(AGAIN).await,
+            connected => return Ok(connected?),
+        }
+    }
+}
+
+fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
+    // The rest of the number says what kept it busy.
+    code.is_some_and(|code| code & 0xff == 5)
 }
 
 /// Makes the file if there is none, readable by nobody else: it holds hashes of passwords. SQLite gives the files beside
