@@ -68,6 +68,10 @@ pub const ANNOTATION_CLEAN_AT: &str = "maar.io/clean-at";
 /// Annotation of jobs and workspaces: which rule of the policy will end it.
 pub const ANNOTATION_CLEAN_RULE: &str = "maar.io/clean-rule";
 
+/// Namespace annotation: the most cards that its Pods may have together, shares of cards included, as JSON such as
+/// `{"nvidia.com/gpu":"2"}`. The portal writes it and the scheduler holds to it.
+pub const ANNOTATION_USER_LIMITS: &str = "maar.io/user-limits";
+
 /// Node label: the pool it belongs to.
 pub const LABEL_POOL: &str = "maar.io/pool";
 /// Node annotation: when a lent node closes (RFC 3339).

@@ -16,7 +16,9 @@ mod task;
 mod workspace;
 
 pub use account::{Account, AccountSpec, AccountStatus, MemberRole, MemberSpec, MemberStatus};
-pub use cleanup::{CleanupRule, CleanupSpec, CleanupStatus, IdleRule, LongRunningRule, WaitingRule};
+pub use cleanup::{
+    CleanupRule, CleanupSpec, CleanupStatus, IdleRule, LongRunningRule, NightlyRule, WaitingRule,
+};
 pub use condition::{condition_types, reasons};
 pub use duty::{ArraySpec, Concurrency, ElasticSpec, LaunchSpec, ScheduleSpec, StopSpec};
 pub use job::{AIJob, AIJobSpec, Backend, JobType, RestartPolicy, ServiceLevel};

@@ -24,7 +24,8 @@ pub async fn bind(purpose: &'static str, address: SocketAddr) -> Result<TcpListe
 
 /// Serves until `shutdown`, then lets running requests finish.
 pub async fn serve(listener: TcpListener, router: Router, shutdown: CancellationToken) -> io::Result<()> {
-    axum::serve(listener, router).with_graceful_shutdown(shutdown.cancelled_owned()).await
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, service).with_graceful_shutdown(shutdown.cancelled_owned()).await
 }
 
 /// `/metrics`.

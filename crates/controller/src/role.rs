@@ -8,8 +8,7 @@ use std::{convert::Infallible, fmt, future::Future, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use kube::Client;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
     environment::Environment,
@@ -219,12 +218,13 @@ impl Role {
 }
 
 /// Runs the background tasks and stops the work if one of them ends.
-fn stopping(background: Supervisor, work: CancellationToken) -> JoinHandle<Result<(), Ended>> {
-    tokio::spawn(async move {
+fn stopping(background: Supervisor, work: CancellationToken) -> AbortOnDropHandle<Result<(), Ended>> {
+    // With whoever drops the role: a Lease that nobody works under is of no use to anybody.
+    AbortOnDropHandle::new(tokio::spawn(async move {
         let ended = background.run().await;
         work.cancel();
         ended
-    })
+    }))
 }
 
 /// Term after term, the tasks of the leader.

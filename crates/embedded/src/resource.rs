@@ -174,6 +174,11 @@ impl Resource {
         }
     }
 
+    /// Whether an update of an object that is not there makes it.
+    pub(crate) fn creates_on_update(&self) -> bool {
+        matches!(&self.origin, Origin::Builtin(fact) if fact.creates_on_update)
+    }
+
     /// The values of the selectable fields of an object.
     pub(crate) fn fields_of(&self, object: &Value) -> Vec<Box<str>> {
         self.field_paths.iter().map(|path| field_text(object, path)).collect()

@@ -212,6 +212,10 @@ impl Store {
         inner.check_not_future(revision)?;
         let rows = match inner.tables.get(table) {
             Some(table) => table.rows_at(namespace, revision)?,
+            // What it had before it was forgotten nobody knows.
+            None if revision < inner.floor => {
+                return Err(RevisionError::Compacted { requested: revision, oldest: inner.floor });
+            }
             None => Vec::new(),
         };
         Ok(Listing { revision, rows })

@@ -189,3 +189,69 @@ fn is_established(definition: &CustomResourceDefinition) -> bool {
     let conditions = definition.status.iter().flat_map(|status| status.conditions.iter().flatten());
     conditions.into_iter().any(|condition| condition.type_ == "Established" && condition.status == "True")
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_could_not_be_read_again_is_refused() {
+    let (_cluster, client) = cluster().await;
+    let definition = json!({
+        "metadata": {"name": "things.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            }}}],
+        },
+    });
+    let definition: CustomResourceDefinition = serde_json::from_value(definition).unwrap();
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    definitions.create(&PostParams::default(), &definition).await.unwrap();
+    let kind = kube::core::GroupVersionKind::gvk("example.com", "v1", "Thing");
+    let things: Api<kube::core::DynamicObject> =
+        Api::default_namespaced_with(client, &kube::core::ApiResource::from_gvk(&kind));
+    let deep = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!({ "a": inner }));
+    let thing = |levels| {
+        let object = json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": deep(levels)});
+        serde_json::from_value(object).unwrap()
+    };
+    let create = PostParams::default();
+    assert_eq!(status(things.create(&create, &thing(120)).await.unwrap_err()).0, 400);
+    things.create(&create, &thing(60)).await.unwrap();
+    let place = format!("/spec{}/b", "/a".repeat(59));
+    let change = json!([{"op": "add", "path": place, "value": deep(100)}]);
+    let change: Patch<()> = Patch::Json(serde_json::from_value(change).unwrap());
+    assert_eq!(status(things.patch("a", &PatchParams::default(), &change).await.unwrap_err()).0, 400);
+    things.delete("a", &DeleteParams::default()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_lasts_as_long_as_is_usual_if_nothing_else_is_said() {
+    let (_cluster, client) = cluster().await;
+    for seconds in ["0", "9223372036854775807"] {
+        let path = format!("/api/v1/configmaps?watch=true&timeoutSeconds={seconds}");
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        let lines = client.request_stream(request).await.unwrap();
+        let mut lines = std::pin::pin!(futures::AsyncBufReadExt::lines(lines));
+        let ended = tokio::time::timeout(std::time::Duration::from_mins(30), lines.next()).await;
+        assert!(ended.is_err(), "timeoutSeconds={seconds}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn owners_in_a_circle_harm_nobody() {
+    let cluster = Cluster::start(Config::simulated(1)).await.unwrap();
+    let client = cluster.client();
+    let sets: Api<k8s_openapi::api::apps::v1::ReplicaSet> = Api::default_namespaced(client.clone());
+    let template =
+        json!({"metadata": {"labels": {"x": "y"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let set = json!({"metadata": {"name": "a"}, "spec": {"replicas": 1, "selector": {"matchLabels": {"x": "y"}}, "template": template}});
+    let made = sets.create(&PostParams::default(), &serde_json::from_value(set).unwrap()).await.unwrap();
+    let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "a", "uid": made.metadata.uid, "controller": true});
+    let patch = Patch::Merge(json!({"metadata": {"ownerReferences": [owner]}}));
+    sets.patch("a", &PatchParams::default(), &patch).await.unwrap();
+    let budgets: Api<k8s_openapi::api::policy::v1::PodDisruptionBudget> = Api::default_namespaced(client);
+    let budget = json!({"metadata": {"name": "b"}, "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"x": "y"}}}});
+    budgets.create(&PostParams::default(), &serde_json::from_value(budget).unwrap()).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_mins(1)).await;
+    let status = budgets.get("b").await.unwrap().status.unwrap();
+    assert_eq!((status.expected_pods, status.disruptions_allowed), (Some(1), Some(0)));
+}

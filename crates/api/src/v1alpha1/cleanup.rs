@@ -24,6 +24,9 @@ pub struct CleanupSpec {
     /// Jobs that have waited for long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<WaitingRule>,
+    /// Workspaces that run at night.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nightly: Option<NightlyRule>,
 }
 
 /// Work that has run for long.
@@ -71,6 +74,25 @@ pub struct WaitingRule {
     pub types: Vec<JobType>,
 }
 
+/// Workspaces that run at a time of the night: they are suspended, and their owners let them go on in the morning.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NightlyRule {
+    /// The time, such as `23:30`.
+    #[schemars(regex(pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$"))]
+    pub at: String,
+    /// The time zone it is meant in, such as `Asia/Shanghai`.
+    #[serde(default = "utc")]
+    pub time_zone: String,
+    /// Minutes between the warning and the end.
+    #[schemars(range(min = 0, max = 1440))]
+    pub warn_minutes: i64,
+}
+
+fn utc() -> String {
+    "UTC".to_owned()
+}
+
 /// Which rule of a clean-up policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum CleanupRule {
@@ -80,6 +102,8 @@ pub enum CleanupRule {
     Idle,
     /// It waited for long.
     Waiting,
+    /// It ran at night.
+    Nightly,
 }
 
 impl CleanupRule {
@@ -89,12 +113,14 @@ impl CleanupRule {
             Self::LongRunning => reasons::CLEANED_UP_LONG_RUNNING,
             Self::Idle => reasons::CLEANED_UP_IDLE,
             Self::Waiting => reasons::CLEANED_UP_WAITING,
+            Self::Nightly => reasons::CLEANED_UP_NIGHTLY,
         }
     }
 
     /// The rule that has ended something, from the reason it gives.
     pub fn of_reason(reason: &str) -> Option<Self> {
-        [Self::LongRunning, Self::Idle, Self::Waiting].into_iter().find(|rule| rule.reason() == reason)
+        let all = [Self::LongRunning, Self::Idle, Self::Waiting, Self::Nightly];
+        all.into_iter().find(|rule| rule.reason() == reason)
     }
 }
 

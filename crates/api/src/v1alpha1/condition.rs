@@ -84,6 +84,8 @@ pub mod reasons {
     pub const CLEANED_UP_IDLE: &str = "CleanedUpIdle";
     /// A clean-up policy ended it because it waited for long.
     pub const CLEANED_UP_WAITING: &str = "CleanedUpWaiting";
+    /// The nightly clean-up suspended it.
+    pub const CLEANED_UP_NIGHTLY: &str = "CleanedUpNightly";
     /// A template has fields that Kubernetes does not know; they are left out.
     pub const UNKNOWN_FIELDS: &str = "UnknownFields";
 }

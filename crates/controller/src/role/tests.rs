@@ -7,7 +7,10 @@ use kube::Api;
 use maar_embedded::Cluster;
 use parking_lot::Mutex;
 use serde_json::json;
-use tokio::time::{sleep, timeout};
+use tokio::{
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
 
 use super::*;
 use crate::{

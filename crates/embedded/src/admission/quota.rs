@@ -91,6 +91,9 @@ impl Server {
 
 /// Whether the write can take something of a quota.
 fn is_counted(attributes: &Attributes<'_>, object: &Value, old: Option<&Value>) -> bool {
+    if attributes.subresource == Some(Subresource::Resize) {
+        return true;
+    }
     // Events come and go by themselves.
     if attributes.subresource.is_some() || &*attributes.resource.table == "events" {
         return false;

@@ -13,7 +13,7 @@ use kube::client::Body as KubeBody;
 use tower::{Service, ServiceExt as _, service_fn};
 
 use super::Cluster;
-use crate::faults::{Faults, Plan};
+use crate::faults::{Faults, Plan, Wire};
 use crate::identity::Trusted;
 use crate::server::UserInfo;
 
@@ -68,7 +68,12 @@ pub(crate) fn service(
 /// Sends one request over an in-memory connection, because only a connection can switch protocols.
 async fn upgradable(router: Router, request: Request<Body>) -> Result<Response, hyper::Error> {
     let trusted = request.extensions().get::<Trusted>().cloned();
-    let (near, far) = tokio::io::duplex(DUPLEX_BYTES);
+    let (near, mut far) = tokio::io::duplex(DUPLEX_BYTES);
+    if let Some(wire) = request.extensions().get::<Wire>().cloned() {
+        let (before, after) = tokio::io::duplex(DUPLEX_BYTES);
+        tokio::spawn(wire.carry(far, before));
+        far = after;
+    }
     let service = router.map_request(move |mut request: Request<hyper::body::Incoming>| {
         request.extensions_mut().extend(
             trusted

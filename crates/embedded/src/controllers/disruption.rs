@@ -28,6 +28,9 @@ pub(crate) struct DisruptionController {
     table: Arc<str>,
 }
 
+/// A Pod belongs to a ReplicaSet, that to a Deployment, and that at times to something of somebody's own.
+const OWNERS: u8 = 3;
+
 /// The part of a budget that says which Pods it is about.
 #[derive(Debug, Deserialize)]
 struct BudgetView {
@@ -89,7 +92,7 @@ impl DisruptionController {
         for entry in pods {
             let Some(owner) = entry.meta.controller() else { continue };
             if seen.insert(&owner.uid)
-                && let Some((uid, replicas)) = self.scale_of(entry)
+                && let Some((uid, replicas)) = self.scale_of(entry, OWNERS)
             {
                 by_owner.insert(uid, replicas);
             }
@@ -97,9 +100,10 @@ impl DisruptionController {
         by_owner.values().sum()
     }
 
-    /// The topmost controller of an object that says how many it wants.
-    fn scale_of(&self, entry: &Entry) -> Option<(String, i32)> {
-        let owner = entry.meta.controller()?;
+    /// The topmost controller of an object that says how many it wants, so many steps up at most: owners can be made to
+    /// go round in a circle.
+    fn scale_of(&self, entry: &Entry, steps: u8) -> Option<(String, i32)> {
+        let owner = entry.meta.controller().filter(|_| steps > 0)?;
         let (group, version) = owner.api_version.split_once('/').unwrap_or(("", &owner.api_version));
         let registry = self.base.server().registry();
         let resource = registry.by_kind(group, version, &owner.kind)?;
@@ -109,7 +113,7 @@ impl DisruptionController {
             return None;
         }
         // A Deployment's ReplicaSets come and go; what it wants in all is what counts.
-        if let Some(found) = self.scale_of(&parent) {
+        if let Some(found) = self.scale_of(&parent, steps - 1) {
             return Some(found);
         }
         let replicas = parent.value()["spec"]["replicas"].as_i64()?;

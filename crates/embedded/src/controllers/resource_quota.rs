@@ -12,6 +12,7 @@ use maar_api::Quantity;
 use serde_json::Value;
 
 use super::base::{self, Base};
+use super::view::PodView;
 use super::{Again, Controller};
 use crate::quota;
 use crate::server::Server;
@@ -131,13 +132,12 @@ impl Controller for ResourceQuotaController {
             return if event.deleted { Vec::new() } else { vec![base::own_key(table, event)] };
         }
         let namespace = &event.entry.meta.namespace;
-        let ended = table == "pods"
-            && event.entry.view::<super::view::PodView>().is_some_and(|pod| pod.is_terminal())
-            && event.previous.as_ref().is_some_and(|before| {
-                before.view::<super::view::PodView>().is_some_and(|pod| !pod.is_terminal())
-            });
-        let resized = matches!(table, "services" | "persistentvolumeclaims") && event.previous.is_some();
-        if namespace.is_empty() || !(event.deleted || ended || resized) {
+        let changed = match table {
+            "pods" => gives_back(event),
+            "services" | "persistentvolumeclaims" => event.previous.is_some(),
+            _ => false,
+        };
+        if namespace.is_empty() || !(event.deleted || changed) {
             return Vec::new();
         }
         let quotas = self.base.store().list(&self.table, Some(namespace)).rows;
@@ -147,6 +147,15 @@ impl Controller for ResourceQuotaController {
     fn reconcile<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Again, ApiError>> {
         Box::pin(self.sync(key.namespace(), key.name()))
     }
+}
+
+/// Whether a Pod may take less than before: it has ended, or what it asks for has been changed.
+fn gives_back(event: &Event) -> bool {
+    let Some(before) = event.previous.as_ref().and_then(|before| before.view::<PodView>()) else {
+        return false;
+    };
+    let Some(now) = event.entry.view::<PodView>() else { return false };
+    now.is_terminal() != before.is_terminal() || now.metadata.generation != before.metadata.generation
 }
 
 #[cfg(test)]

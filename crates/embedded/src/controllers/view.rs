@@ -29,6 +29,7 @@ pub(crate) struct MetaView {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) annotations: BTreeMap<String, String>,
     pub(crate) finalizers: Vec<String>,
+    pub(crate) generation: i64,
     pub(crate) creation_timestamp: Option<Timestamp>,
     pub(crate) deletion_timestamp: Option<Timestamp>,
 }

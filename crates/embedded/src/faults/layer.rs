@@ -14,6 +14,7 @@ use tower::{BoxError, Layer, Service};
 
 use super::component::Instance;
 use super::gate::timed_out;
+use super::watch::Wire;
 use super::{Fault, Moment, Plan, Subject, watch};
 
 /// Wraps the services of one component.
@@ -114,6 +115,9 @@ impl Passage<'_> {
             }
         }
         let upgrade = request.headers().contains_key(header::UPGRADE);
+        if upgrade {
+            request.extensions_mut().insert(Wire::new(Arc::clone(plan), self.instance.clone()));
+        }
         let mut inner = inner;
         let response = inner.call(request).await.map_err(Into::into)?;
         match &fault {
@@ -124,11 +128,15 @@ impl Passage<'_> {
             }
             _ => plan.record(subject, fault.as_ref(), response.status().as_str()),
         }
-        if subject.verb == "watch" && response.status().is_success() && !upgrade {
-            let (plan, instance) = (Arc::clone(plan), self.instance.clone());
-            return Ok(response.map(|body| watch::through(plan, instance, fault.as_ref(), Body::new(body))));
+        if !response.status().is_success() || upgrade {
+            return Ok(response.map(Body::new));
         }
-        Ok(response.map(Body::new))
+        let (plan, instance) = (Arc::clone(plan), self.instance.clone());
+        Ok(response.map(|body| match (subject.verb, subject.subresource.as_str()) {
+            ("watch", _) => watch::through(plan, instance, fault.as_ref(), Body::new(body)),
+            ("get", "log") => watch::held(plan, instance, Body::new(body)),
+            _ => Body::new(body),
+        }))
     }
 
     async fn crash(&self, fault: &Fault) -> ! {

@@ -101,6 +101,10 @@ impl Rule {
         self.times(u64::MAX)
     }
 
+    pub(super) fn fault(&self) -> &Fault {
+        &self.fault
+    }
+
     /// Counts a request, and answers the fault if it is this one's turn.
     pub(super) fn fires(&mut self, subject: &Subject) -> Option<Fault> {
         if !self.matches(subject) {

@@ -291,3 +291,43 @@ async fn one_seed_has_one_bad_day() {
     assert_eq!(first, day(7).await.0);
     assert_ne!(first, day(8).await.0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_has_switched_protocols_is_cut_too() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let cluster = cluster().await;
+    let faults = cluster.faults();
+    let open = |instance: Instance| {
+        let ((near, inner_near), (inner_far, far)) = (tokio::io::duplex(64), tokio::io::duplex(64));
+        tokio::spawn(Wire::new(Arc::clone(&faults.plan), instance).carry(inner_near, inner_far));
+        (near, far)
+    };
+    let (living, dying) = (Instance::new("a"), Instance::new("b"));
+    let (mut near, mut far) = open(living);
+    let (mut dead, _far) = open(dying.clone());
+    near.write_all(b"one").await.unwrap();
+    let mut word = [0; 3];
+    far.read_exact(&mut word).await.unwrap();
+    assert_eq!(&word, b"one");
+    dying.die();
+    assert_eq!(dead.read(&mut word).await.unwrap(), 0, "what a dead component had open is closed");
+    faults.disconnect_component("a", Outage::Refuse);
+    assert_eq!(near.read(&mut word).await.unwrap(), 0);
+    assert_eq!(far.read(&mut word).await.unwrap(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_is_not_used_up_by_what_cannot_crash() {
+    let cluster = Cluster::start(Config::simulated(1)).await.unwrap();
+    cluster.faults().script(Rule::new(Fault::Crash(Moment::Before)).writes());
+    // Controllers of the cluster write for a new namespace.
+    let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(cluster.client());
+    let namespace = serde_json::from_value(json!({"metadata": {"name": "n"}})).unwrap();
+    namespaces.create(&PostParams::default(), &namespace).await.unwrap();
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let log = cluster.faults().log().entries();
+    assert!(log.iter().all(|entry| !entry.fault.starts_with("crash")), "{log:?}");
+    let api = maps(cluster.client_for("a"));
+    let write = tokio::time::timeout(Duration::from_mins(1), create(&api, "x")).await;
+    assert!(write.is_err(), "the one who can crash does");
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::body::{Body, BodyDataStream};
 use bytes::{Bytes, BytesMut};
 use futures::{StreamExt as _, stream};
+use tokio::io::DuplexStream;
 use tower::BoxError;
 
 use super::component::Instance;
@@ -29,6 +30,66 @@ pub(super) fn through(plan: Arc<Plan>, instance: Instance, fault: Option<&Fault>
         let next = instance.alive(watch.next()).await?;
         Some((next, watch))
     }))
+}
+
+/// A body that lasts, such as a log that is followed: it stops with the component, and with its way to the cluster.
+pub(super) fn held(plan: Arc<Plan>, instance: Instance, body: Body) -> Body {
+    let state = (plan, instance, body.into_data_stream());
+    Body::from_stream(stream::unfold(Some(state), |state| async move {
+        let (plan, instance, mut inner) = state?;
+        let next = async {
+            loop {
+                if plan.gate.pass(&instance.name).await.is_err() {
+                    return Some(Err(refused()));
+                }
+                tokio::select! {
+                    biased;
+                    () = plan.gate.cut_off(&instance.name) => {}
+                    chunk = inner.next() => return chunk.map(|chunk| chunk.map_err(BoxError::from)),
+                }
+            }
+        };
+        let next = instance.alive(next).await?;
+        let rest = next.is_ok().then_some((plan, instance, inner));
+        Some((next, rest))
+    }))
+}
+
+/// What a connection that has switched protocols goes through, such as that of an exec.
+#[derive(Clone)]
+pub(crate) struct Wire {
+    plan: Arc<Plan>,
+    instance: Instance,
+}
+
+impl Wire {
+    pub(super) fn new(plan: Arc<Plan>, instance: Instance) -> Self {
+        Self { plan, instance }
+    }
+
+    /// Carries bytes both ways until either end is closed, the component dies, or its way to the cluster is cut.
+    pub(crate) async fn carry(self, mut near: DuplexStream, mut far: DuplexStream) {
+        let name = &self.instance.name;
+        let cut = async {
+            loop {
+                self.plan.gate.cut_off(name).await;
+                // One that only hangs is waited for; what is on its way goes on then.
+                if self.plan.gate.pass(name).await.is_err() {
+                    return;
+                }
+            }
+        };
+        let carried = async {
+            tokio::select! {
+                _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+                () = cut => {}
+            }
+        };
+        tokio::select! {
+            () = carried => {}
+            () = self.instance.death() => {}
+        }
+    }
 }
 
 struct Watch {

@@ -8,6 +8,7 @@ use crate::strategy::{self, Strategy};
 
 /// The facts about one built-in resource.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub(crate) struct Builtin {
     pub(crate) group: &'static str,
     pub(crate) version: &'static str,
@@ -22,6 +23,8 @@ pub(crate) struct Builtin {
     pub(crate) generation: bool,
     /// Whether an update may leave out which revision it is of.
     pub(crate) unconditional: bool,
+    /// Whether an update of an object that is not there makes it.
+    pub(crate) creates_on_update: bool,
     /// What clients are told of a kind on its way out.
     pub(crate) deprecation: Option<&'static str>,
     /// The table, where it is not named after the resource itself.
@@ -41,6 +44,7 @@ const NONE: Builtin = Builtin {
     field_paths: &[],
     generation: false,
     unconditional: true,
+    creates_on_update: false,
     deprecation: None,
     table: None,
     strategy: &strategy::Plain,
@@ -89,17 +93,17 @@ static TABLE: &[Builtin] = &[
     Builtin { plural: "namespaces", kind: "Namespace", namespaced: false, short_names: &["ns"], subresources: &[Finalize, Status], field_paths: &["status.phase"], strategy: &strategy::Namespace, ..NONE },
     Builtin { plural: "pods", kind: "Pod", short_names: &["po"], categories: ALL, subresources: POD_SUBRESOURCES, field_paths: POD_FIELDS, generation: true, strategy: &strategy::Pod, ..NONE },
     Builtin { plural: "nodes", kind: "Node", namespaced: false, short_names: &["no"], subresources: &[Proxy, Status], field_paths: &["spec.unschedulable"], strategy: &strategy::Node, ..NONE },
-    Builtin { plural: "services", kind: "Service", short_names: &["svc"], categories: ALL, subresources: &[Proxy, Status], field_paths: &["spec.clusterIP", "spec.type"], strategy: &strategy::Service, ..NONE },
-    Builtin { plural: "endpoints", kind: "Endpoints", short_names: &["ep"], deprecation: Some(ENDPOINTS_DEPRECATION), strategy: &strategy::Endpoints, ..NONE },
+    Builtin { plural: "services", kind: "Service", creates_on_update: true, short_names: &["svc"], categories: ALL, subresources: &[Proxy, Status], field_paths: &["spec.clusterIP", "spec.type"], strategy: &strategy::Service, ..NONE },
+    Builtin { plural: "endpoints", kind: "Endpoints", creates_on_update: true, short_names: &["ep"], deprecation: Some(ENDPOINTS_DEPRECATION), strategy: &strategy::Endpoints, ..NONE },
     Builtin { plural: "configmaps", kind: "ConfigMap", short_names: &["cm"], strategy: &strategy::ConfigMap, ..NONE },
     Builtin { plural: "secrets", kind: "Secret", field_paths: &["type"], strategy: &strategy::Secret, ..NONE },
     Builtin { plural: "serviceaccounts", kind: "ServiceAccount", short_names: &["sa"], subresources: &[Token], strategy: &strategy::ServiceAccount, ..NONE },
     Builtin { plural: "persistentvolumes", kind: "PersistentVolume", namespaced: false, short_names: &["pv"], subresources: &[Status], strategy: &strategy::PersistentVolume, ..NONE },
     Builtin { plural: "persistentvolumeclaims", kind: "PersistentVolumeClaim", short_names: &["pvc"], subresources: &[Status], strategy: &strategy::PersistentVolumeClaim, ..NONE },
-    Builtin { plural: "events", kind: "Event", short_names: &["ev"], field_paths: EVENT_FIELDS, strategy: &strategy::Event, ..NONE },
-    Builtin { group: "events.k8s.io", plural: "events", kind: "Event", short_names: &["ev"], field_paths: EVENT_FIELDS, table: Some("events"), strategy: &strategy::Event, ..NONE },
+    Builtin { plural: "events", kind: "Event", creates_on_update: true, short_names: &["ev"], field_paths: EVENT_FIELDS, strategy: &strategy::Event, ..NONE },
+    Builtin { group: "events.k8s.io", plural: "events", kind: "Event", creates_on_update: true, short_names: &["ev"], field_paths: EVENT_FIELDS, table: Some("events"), strategy: &strategy::Event, ..NONE },
     Builtin { plural: "resourcequotas", kind: "ResourceQuota", short_names: &["quota"], subresources: &[Status], strategy: &strategy::ResourceQuota, ..NONE },
-    Builtin { plural: "limitranges", kind: "LimitRange", short_names: &["limits"], strategy: &strategy::LimitRange, ..NONE },
+    Builtin { plural: "limitranges", kind: "LimitRange", creates_on_update: true, short_names: &["limits"], strategy: &strategy::LimitRange, ..NONE },
     Builtin { plural: "podtemplates", kind: "PodTemplate", generation: true, strategy: &strategy::PodTemplate, ..NONE },
 
     Builtin { group: "apps", plural: "deployments", kind: "Deployment", short_names: &["deploy"], categories: ALL, subresources: &[Scale, Status], generation: true, strategy: &strategy::Deployment, ..NONE },
@@ -111,12 +115,12 @@ static TABLE: &[Builtin] = &[
     Builtin { group: "batch", plural: "jobs", kind: "Job", categories: ALL, subresources: &[Status], field_paths: &["status.successful"], generation: true, strategy: &strategy::Job, ..NONE },
     Builtin { group: "batch", plural: "cronjobs", kind: "CronJob", short_names: &["cj"], categories: ALL, subresources: &[Status], generation: true, strategy: &strategy::CronJob, ..NONE },
 
-    Builtin { group: "rbac.authorization.k8s.io", plural: "roles", kind: "Role", strategy: &strategy::Role, ..NONE },
-    Builtin { group: "rbac.authorization.k8s.io", plural: "rolebindings", kind: "RoleBinding", strategy: &strategy::RoleBinding, ..NONE },
-    Builtin { group: "rbac.authorization.k8s.io", plural: "clusterroles", kind: "ClusterRole", namespaced: false, strategy: &strategy::Role, ..NONE },
-    Builtin { group: "rbac.authorization.k8s.io", plural: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false, strategy: &strategy::RoleBinding, ..NONE },
+    Builtin { group: "rbac.authorization.k8s.io", plural: "roles", kind: "Role", creates_on_update: true, strategy: &strategy::Role, ..NONE },
+    Builtin { group: "rbac.authorization.k8s.io", plural: "rolebindings", kind: "RoleBinding", creates_on_update: true, strategy: &strategy::RoleBinding, ..NONE },
+    Builtin { group: "rbac.authorization.k8s.io", plural: "clusterroles", kind: "ClusterRole", creates_on_update: true, namespaced: false, strategy: &strategy::Role, ..NONE },
+    Builtin { group: "rbac.authorization.k8s.io", plural: "clusterrolebindings", kind: "ClusterRoleBinding", creates_on_update: true, namespaced: false, strategy: &strategy::RoleBinding, ..NONE },
 
-    Builtin { group: "coordination.k8s.io", plural: "leases", kind: "Lease", unconditional: false, strategy: &strategy::Lease, ..NONE },
+    Builtin { group: "coordination.k8s.io", plural: "leases", kind: "Lease", creates_on_update: true, unconditional: false, strategy: &strategy::Lease, ..NONE },
     Builtin { group: "policy", plural: "poddisruptionbudgets", kind: "PodDisruptionBudget", unconditional: false, short_names: &["pdb"], subresources: &[Status], generation: true, strategy: &strategy::PodDisruptionBudget, ..NONE },
     Builtin { group: "scheduling.k8s.io", plural: "priorityclasses", kind: "PriorityClass", namespaced: false, short_names: &["pc"], generation: true, strategy: &strategy::PriorityClass, ..NONE },
 

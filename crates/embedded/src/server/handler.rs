@@ -224,8 +224,16 @@ impl Server {
             }
             Method::PATCH => {
                 let options = WriteOptions::parse(query)?;
-                let patch = PatchBody::decode(content_type(call.parts), &read_body(body).await?)?;
-                let written = self.patch(caller, resource, &key, subresource, &patch, &options).await?;
+                let body = read_body(body).await?;
+                let patch = PatchBody::decode(content_type(call.parts), &body)?;
+                let twice = match &patch {
+                    PatchBody::Merge(_) | PatchBody::Strategic(_) => duplicate_fields(&body),
+                    PatchBody::Json(_) | PatchBody::Apply(_) => Vec::new(),
+                };
+                let twice = options.field_validation.judge(&twice);
+                let twice = twice.map_err(|error| ApiError::invalid_patch(error.message))?;
+                let mut written = self.patch(caller, resource, &key, subresource, &patch, &options).await?;
+                written.warnings.splice(0..0, twice);
                 Ok(respond::object(resource, &written.into(), &renderer))
             }
             Method::DELETE if subresource.is_none() => {

@@ -9,8 +9,9 @@
 //! A write that fails half-way, most likely because the disk is full, is taken back before anything else is written.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,6 +75,13 @@ impl Loaded {
         self.rows_by_key.into_iter().map(|(key, (json, revision, fields))| (key, json, revision, fields))
     }
 
+    /// A change of the log, unless the snapshot has it or what came later.
+    fn follow(&mut self, record: Record<'_>, snapshot: u64) {
+        if record.revision > snapshot {
+            self.take(record);
+        }
+    }
+
     fn take(&mut self, record: Record<'_>) {
         let key = Key { table: (&*record.table).into(), row: (&*record.row).into() };
         self.revision = self.revision.max(record.revision);
@@ -117,15 +125,17 @@ pub(super) struct Disk {
 
 impl Disk {
     pub(super) fn open(folder: &Path) -> Result<(Self, Loaded), DiskError> {
-        fs::create_dir_all(folder).map_err(at(folder))?;
+        // Secrets are in it.
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(at(folder))?;
         let lock = take_lock(&folder.join("lock"))?;
         let mut loaded = Loaded::default();
         let snapshot_path = folder.join("snapshot");
         let snapshot_bytes = read_snapshot(&snapshot_path, &mut loaded)?;
         let log_path = folder.join("log");
         let log_bytes = read_log(&log_path, &mut loaded)?;
-        let log =
-            OpenOptions::new().create(true).append(true).read(true).open(&log_path).map_err(at(&log_path))?;
+        let log = private().append(true).read(true).open(&log_path).map_err(at(&log_path))?;
+        // One that an earlier version has left for everybody to read.
+        log.set_permissions(Permissions::from_mode(0o600)).map_err(at(&log_path))?;
         // Cuts off a last line that was never finished, so that the next one starts on its own.
         log.set_len(log_bytes).map_err(at(&log_path))?;
         let disk = Self {
@@ -204,7 +214,7 @@ impl Disk {
         revision: u64,
         rows: impl Iterator<Item = (Arc<str>, Arc<str>, Arc<Entry>)>,
     ) -> Result<(), DiskError> {
-        let file = File::create(temporary).map_err(at(temporary))?;
+        let file = private().write(true).truncate(true).open(temporary).map_err(at(temporary))?;
         let mut writer = BufWriter::with_capacity(1 << 20, file);
         for (table, row, entry) in rows {
             write_line(&mut writer, temporary, &record(&table, &row, &entry, false))?;
@@ -223,6 +233,13 @@ impl Disk {
         (self.torn, self.snapshot_failed_at) = (false, None);
         Ok(())
     }
+}
+
+/// Of a file that nobody else may read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.create(true).mode(0o600);
+    options
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> DiskError {
@@ -294,9 +311,11 @@ fn read_snapshot(path: &Path, loaded: &mut Loaded) -> Result<u64, DiskError> {
 }
 
 fn read_log(path: &Path, loaded: &mut Loaded) -> Result<u64, DiskError> {
+    // Emptying the log may not have reached the platter when the snapshot behind it has.
+    let snapshot = loaded.revision;
     read_lines(path, |line| {
         for record in serde_json::from_slice::<Vec<Record<'_>>>(line)? {
-            loaded.take(record);
+            loaded.follow(record, snapshot);
         }
         Ok(())
     })

@@ -13,6 +13,8 @@ use maar_streams::{
 };
 use serde_json::Value;
 
+use crate::identity::Ask;
+use crate::request::Target;
 use crate::resource::Subresource;
 use crate::server::{Call, Server, read_body};
 use crate::status::ApiError;
@@ -36,6 +38,13 @@ impl Server {
         checked(self.ask_kubelet(&node, &path).await?).await
     }
 
+    /// By WebSocket a client only gets, and enters nonetheless: that takes the right to create as well.
+    fn check_entry(&self, call: &Call<'_>) -> Result<(), ApiError> {
+        let Target { group, namespace, resource, name, subresource, .. } = call.target;
+        let ask = Ask::Resource { verb: "create", group, resource, subresource, namespace, name };
+        self.may(&call.caller.user, &ask).map_err(|_| ApiError::forbidden(&call.resource, name, ""))
+    }
+
     pub(super) async fn on_session(
         &self,
         call: &Call<'_>,
@@ -43,6 +52,7 @@ impl Server {
         body: Body,
         upgrade: Option<OnUpgrade>,
     ) -> Result<Response, ApiError> {
+        self.check_entry(call)?;
         let pod = self.get(&call.resource, &call.key())?.value();
         let query = call.parts.uri.query();
         let place = format!("{}/{}", call.target.namespace, call.target.name);

@@ -51,8 +51,9 @@ impl Server {
         let phase = pod["status"]["phase"].as_str().unwrap_or_default();
         // Pods that do not run, or are going already, disturb nobody.
         let harmless = matches!(phase, "Succeeded" | "Failed" | "Pending") || entry.meta.deleting;
-        if !harmless && options.dry_run.is_empty() {
-            self.take_disruption(caller, key, &entry, &pod).await?;
+        if !harmless {
+            let write = WriteOptions { dry_run: !options.dry_run.is_empty(), ..WriteOptions::default() };
+            self.take_disruption(caller, key, (&entry, &pod), &write).await?;
         }
         let precondition = DeleteOptions::of_uid(&entry.meta.uid).preconditions;
         let mut options = DeleteOptions {
@@ -100,8 +101,8 @@ impl Server {
         &self,
         caller: &Caller,
         key: &Key,
-        entry: &Entry,
-        pod: &Value,
+        (entry, pod): (&Entry, &Value),
+        write: &WriteOptions,
     ) -> Result<(), ApiError> {
         let budgets = self.resource("policy", "v1", "poddisruptionbudgets")?;
         let mut found = Vec::new();
@@ -139,7 +140,7 @@ impl Server {
             Ok(Changed { object, warnings: Vec::new(), fields_settled: false })
         };
         let part = Some(Subresource::Status);
-        self.modify(caller, &budgets, &budget_key, part, &change, &WriteOptions::default()).await?;
+        self.modify(caller, &budgets, &budget_key, part, &change, write).await?;
         Ok(())
     }
 }

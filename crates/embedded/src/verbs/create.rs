@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::prepare::{decode_object, meta_text};
+use super::prepare::{check_depth, decode_object, meta_text};
 use super::{ATTEMPTS, Written};
 use crate::admission::{Action, Attributes, Charge, Options};
 use crate::hooks::to_storage;
@@ -73,6 +73,7 @@ impl Server {
         warnings: Vec<String>,
     ) -> Result<Written, ApiError> {
         let resource = attributes.resource;
+        check_depth(&object)?;
         let mut stored = to_storage(resource, object);
         let _addresses = resource.is("services").then(|| self.addresses.lock());
         self.allocate(resource, &mut stored)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use maar_machinery::apply::keep_times_of_no_change;
 use serde_json::Value;
 
-use super::prepare::{count_generation, decode_object, meta_text, metadata};
+use super::prepare::{check_depth, count_generation, decode_object, meta_text, metadata};
 use super::{ATTEMPTS, Written};
 use crate::admission::{Action, Attributes, Charge, Options};
 use crate::hooks::{from_storage, to_storage};
@@ -85,10 +85,41 @@ impl Server {
         {
             return Err(ApiError::unconditional_update(resource, key.name()));
         }
+        if subresource.is_none() && resource.creates_on_update() && self.store.get(key).is_none() {
+            match self.create_by_update(caller, resource, key, object.clone(), options).await {
+                // Somebody created it meanwhile: update that.
+                Err(error) if error.is_already_exists() => {}
+                result => return result,
+            }
+        }
         let change = |_: &Value| {
             Ok(Changed { object: object.clone(), warnings: warnings.clone(), fields_settled: false })
         };
         self.modify(caller, resource, key, subresource, &change, options).await
+    }
+
+    async fn create_by_update(
+        &self,
+        caller: &Caller,
+        resource: &Resource,
+        key: &Key,
+        mut object: Value,
+        options: &WriteOptions,
+    ) -> Result<Written, ApiError> {
+        self.may_create(caller, resource, key)?;
+        // Whoever names a uid means an object that there was.
+        if let Some(uid) = meta_text(&object, "uid").filter(|uid| !uid.is_empty()) {
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: /registry/{}/{}/{}, ResourceVersion: 0, \
+                 AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: ",
+                resource.plural,
+                key.namespace(),
+                key.name()
+            );
+            return Err(ApiError::conflict(resource, key.name(), why));
+        }
+        metadata(&mut object).remove("resourceVersion");
+        self.create_new(caller, resource, key.namespace(), object, options, false).await
     }
 
     /// Changes a stored object. If the new object names a resourceVersion, it must be the stored one's;
@@ -168,6 +199,7 @@ impl Server {
         let Attempt { resource, key, options, .. } = *attempt;
         let expect = Expect::Revision(current.revision);
         let finished = deletion_is_finished(&new);
+        check_depth(&new)?;
         let mut stored = to_storage(resource, new);
         let _addresses = resource.is("services").then(|| self.addresses.lock());
         self.allocate(resource, &mut stored)?;

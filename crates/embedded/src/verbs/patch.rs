@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Written;
 use super::modify::Changed;
 use super::prepare::{decode_body, decode_fields, decode_object, meta_text, metadata};
+use crate::identity::Ask;
 use crate::request::{FieldValidation, WriteOptions};
 use crate::resource::{Resource, Subresource};
 use crate::server::{Caller, Server};
@@ -126,6 +127,18 @@ impl Server {
         }
     }
 
+    pub(super) fn may_create(&self, caller: &Caller, resource: &Resource, key: &Key) -> Result<(), ApiError> {
+        let ask = Ask::Resource {
+            verb: "create",
+            group: &resource.group,
+            resource: &resource.plural,
+            subresource: "",
+            namespace: key.namespace(),
+            name: key.name(),
+        };
+        self.may(&caller.user, &ask)
+    }
+
     async fn apply_new(
         &self,
         caller: &Caller,
@@ -134,6 +147,8 @@ impl Server {
         applied: &Value,
         options: &WriteOptions,
     ) -> Result<Written, ApiError> {
+        // Whoever may only change objects makes none by changing one that is not there.
+        self.may_create(caller, resource, key)?;
         let mut object = self.merge_applied(resource, None, applied, None, options)?;
         metadata(&mut object).insert("name".into(), key.name().into());
         self.create_new(caller, resource, key.namespace(), object, options, true).await

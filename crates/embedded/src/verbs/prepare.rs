@@ -38,6 +38,24 @@ impl Resource {
     }
 }
 
+/// As many levels as an object may have. What is stored is read again by a reader that stops at 128, and managed fields
+/// go some levels deeper than what they are of.
+const DEEPEST: usize = 100;
+
+/// Refuses an object that could not be read again.
+pub(super) fn check_depth(object: &Value) -> Result<(), ApiError> {
+    let why = || ApiError::bad_request(format!("the object is nested more than {DEEPEST} levels deep"));
+    if is_deeper(object, DEEPEST) { Err(why()) } else { Ok(()) }
+}
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Object(fields) => levels == 0 || fields.values().any(|field| is_deeper(field, levels - 1)),
+        Value::Array(items) => levels == 0 || items.iter().any(|item| is_deeper(item, levels - 1)),
+        _ => false,
+    }
+}
+
 /// Reads a body as JSON; YAML is accepted where clients send it.
 pub(crate) fn decode_body(body: &[u8]) -> Result<Value, ApiError> {
     if body.is_empty() {

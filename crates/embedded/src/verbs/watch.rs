@@ -20,6 +20,8 @@ use crate::store::{Entry, Event, Follower, RevisionError, Store};
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// How long a watch lasts if the client does not say: long, but not so long that it outlives its rights.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(40);
+/// Longer than any client has patience, and short enough to be added to a moment.
+const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 
 /// The options of a watch request.
 #[derive(Clone, Debug)]
@@ -49,7 +51,9 @@ impl WatchOptions {
         });
         let version = version.transpose()?.filter(|version| *version > 0);
         let send_initial = query.flag("sendInitialEvents");
-        let timeout = query.number("timeoutSeconds")?.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
+        // None, said as nought, is what is usual.
+        let timeout = query.number("timeoutSeconds")?.filter(|seconds| *seconds > 0);
+        let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs).min(LONGEST_TIMEOUT);
         Ok(Self {
             selection: Selection::parse(resource, query)?,
             namespace: namespace.map(ToOwned::to_owned),

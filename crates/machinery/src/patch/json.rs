@@ -9,6 +9,8 @@ use super::PatchError;
 
 /// As many operations as one patch may have.
 const MAX_OPERATIONS: usize = 10_000;
+/// As many bytes as all copies of one patch may make: each may double what the one before has made.
+const MAX_COPIED: usize = 3 << 20;
 
 /// Runs the operations in order; the first that fails refuses the whole patch.
 pub fn apply(mut document: Value, patch: &Value) -> Result<Value, PatchError> {
@@ -20,8 +22,14 @@ pub fn apply(mut document: Value, patch: &Value) -> Result<Value, PatchError> {
         )));
     }
     let operations = operations.iter().map(Operation::read).collect::<Result<Vec<_>, _>>()?;
+    let mut copied = 0;
     for operation in operations {
-        operation.run(&mut document)?;
+        copied += operation.run(&mut document)?;
+        if copied > MAX_COPIED {
+            return Err(PatchError::TooLarge(format!(
+                "Unable to complete the copy operations, which together copy more than {MAX_COPIED} bytes"
+            )));
+        }
     }
     Ok(document)
 }
@@ -52,7 +60,17 @@ impl<'a> Operation<'a> {
         })
     }
 
-    fn run(&self, document: &mut Value) -> Result<(), PatchError> {
+    /// Changes the document, and tells how many bytes were copied within it.
+    fn run(&self, document: &mut Value) -> Result<usize, PatchError> {
+        if self.name == "copy" {
+            let value = get(document, self.from()?)?.clone();
+            let size = value.to_string().len();
+            return add(document, self.path()?, value).map(|()| size);
+        }
+        self.change(document).map(|()| 0)
+    }
+
+    fn change(&self, document: &mut Value) -> Result<(), PatchError> {
         match self.name {
             "add" => add(document, self.path()?, self.value.clone()),
             "remove" => remove(document, self.path()?).map(drop),
@@ -60,10 +78,6 @@ impl<'a> Operation<'a> {
             "test" => test(document, self.path()?, self.value),
             "move" => {
                 let value = remove(document, self.from()?)?;
-                add(document, self.path()?, value)
-            }
-            "copy" => {
-                let value = get(document, self.from()?)?.clone();
                 add(document, self.path()?, value)
             }
             other => Err(misfit(format!("Unexpected kind: {other}"))),
@@ -231,6 +245,14 @@ mod tests {
             let patch = json!([{"op": "add", "path": path, "value": 9}]);
             assert_eq!(apply(json!({"l": [1, 2]}), &patch).unwrap()["l"], want, "{path}");
         }
+    }
+
+    #[test]
+    fn copies_of_copies_have_an_end() {
+        let copy = |number: usize| json!({"op": "copy", "from": "/a", "path": format!("/a/{number}")});
+        let copies = |count| Value::Array((0..count).map(copy).collect());
+        assert!(apply(json!({"a": {"b": 1}}), &copies(10)).is_ok());
+        assert_eq!(apply(json!({"a": {"b": 1}}), &copies(40)).unwrap_err().code(), 413);
     }
 
     #[test]

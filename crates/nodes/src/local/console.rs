@@ -64,7 +64,13 @@ impl Console for LocalConsole {
     }
 
     fn connect(&self, _: Arc<Pod>, port: u16) -> BoxFuture<'static, io::Result<BoxedIo>> {
-        async move { Ok(Box::new(TcpStream::connect(("127.0.0.1", port)).await?) as BoxedIo) }.boxed()
+        async move {
+            let stream = TcpStream::connect(("127.0.0.1", port)).await?;
+            // What is carried was gathered already by whoever sent it.
+            stream.set_nodelay(true)?;
+            Ok(Box::new(stream) as BoxedIo)
+        }
+        .boxed()
     }
 
     fn usage(&self, target: &Target, now: Timestamp) -> Usage {

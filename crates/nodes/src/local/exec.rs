@@ -5,18 +5,20 @@ use std::{io, sync::Arc, time::Duration};
 use maar_streams::{BoxReader, BoxWriter, ExecSession, ExitStatus, StreamSet, TerminalSize};
 use pty_process::OwnedWritePty;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
     sync::watch,
 };
 
 use super::{
-    process::{self, Invocation, Pipes, Started},
+    process::{self, Invocation, Pipes, Screen, Started},
     runtime::Inner,
 };
 use crate::{console::Terminal, environment::Variables};
 
 /// How much of what a probe or hook prints is kept.
 const MOST_SAID: usize = 10 << 10;
+/// What a pipe of Linux holds: more at once would have to wait, less at once costs more calls.
+const PIPE: usize = 64 << 10;
 
 /// What an exec inside a hook or probe said.
 #[derive(Debug)]
@@ -46,6 +48,10 @@ impl Entrance {
         let mut arguments: Vec<String> = vec![format!("--target={first}")];
         let spaces = ["--user", "--preserve-credentials", "--mount", "--pid", "--uts", "--ipc", "--"];
         arguments.extend(spaces.map(str::to_owned));
+        if streams.tty {
+            let setsid = self.inner.sandbox.setsid.to_string_lossy().into_owned();
+            arguments.extend([setsid, "--ctty".to_owned()]);
+        }
         if let Some(setpriv) = &self.inner.sandbox.setpriv {
             arguments.push(setpriv.to_string_lossy().into_owned());
             arguments.extend(
@@ -64,7 +70,7 @@ impl Entrance {
         Ok(Invocation {
             program: self.inner.sandbox.nsenter.clone(),
             arguments,
-            terminal: streams.tty,
+            screen: if streams.tty { Screen::Handed } else { Screen::None },
             stdin: streams.stdin,
         })
     }
@@ -160,10 +166,11 @@ fn relay(
     let mut outputs = tokio::task::JoinSet::new();
     match pipes {
         Pipes::Plain { stdin: to, stdout: from, stderr: from_err } => {
-            if let (Some(mut typed), Some(mut to)) = (stdin, to) {
+            if let (Some(typed), Some(mut to)) = (stdin, to) {
                 tokio::spawn(async move {
+                    let mut typed = BufReader::with_capacity(PIPE, typed);
                     // Ends with the client's input or with the process; dropping the pipe tells the process.
-                    let _ = tokio::io::copy(&mut typed, &mut to).await;
+                    let _ = tokio::io::copy_buf(&mut typed, &mut to).await;
                 });
             }
             outputs.spawn(pump(from, stdout));

@@ -1,6 +1,12 @@
 //! A sandbox that runs: its streams, its processes, its end.
 
-use std::{io, os::unix::process::ExitStatusExt, path::Path, process::Stdio, time::Duration};
+use std::{
+    io,
+    os::{fd::AsFd, unix::process::ExitStatusExt},
+    path::Path,
+    process::Stdio,
+    time::Duration,
+};
 
 use maar_streams::TerminalSize;
 use pty_process::{OwnedReadPty, OwnedWritePty};
@@ -25,19 +31,33 @@ pub(super) struct Started {
     pub(super) pipes: Pipes,
 }
 
+/// How a process gets a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Screen {
+    None,
+    /// As the first process of a session whose terminal it is.
+    Own,
+    /// As its input and output only: whoever it starts takes it. A terminal has one session, and one that was made outside
+    /// of a sandbox has groups of processes that nobody inside can name.
+    Handed,
+}
+
 /// What to start.
 #[derive(Debug, Clone)]
 pub(super) struct Invocation {
     pub(super) program: std::path::PathBuf,
     pub(super) arguments: Vec<String>,
-    pub(super) terminal: bool,
+    pub(super) screen: Screen,
     pub(super) stdin: bool,
 }
 
 impl Invocation {
     /// Starts the process in a group of its own; it is killed when the returned child is dropped.
     pub(super) async fn start(self, spawner: &Spawner) -> io::Result<Started> {
-        if self.terminal { self.start_terminal(spawner).await } else { self.start_plain(spawner).await }
+        match self.screen {
+            Screen::None => self.start_plain(spawner).await,
+            Screen::Own | Screen::Handed => self.start_terminal(spawner).await,
+        }
     }
 
     async fn start_plain(self, spawner: &Spawner) -> io::Result<Started> {
@@ -67,12 +87,21 @@ impl Invocation {
         let (pty, pts) = pty_process::open().map_err(io::Error::other)?;
         let child = spawner
             .spawn(move || {
-                pty_process::Command::new(&self.program)
+                if self.screen == Screen::Own {
+                    let mut command = pty_process::Command::new(&self.program).args(&self.arguments);
+                    command = command.env_clear().kill_on_drop(true);
+                    return command.spawn(pts).map_err(io::Error::other);
+                }
+                let end = || pts.as_fd().try_clone_to_owned().map(Stdio::from);
+                Command::new(&self.program)
                     .args(&self.arguments)
                     .env_clear()
+                    .stdin(end()?)
+                    .stdout(end()?)
+                    .stderr(end()?)
+                    .process_group(0)
                     .kill_on_drop(true)
-                    .spawn(pts)
-                    .map_err(io::Error::other)
+                    .spawn()
             })
             .await?;
         let (output, input) = pty.into_split();
@@ -123,8 +152,11 @@ pub(super) fn signal(process: u32, signal: Signal) {
     }
 }
 
-/// Kills a process and everything in its group.
+/// Kills a process, what it has led into a sandbox, and everything in its group.
 pub(super) fn kill_group(leader: u32) {
+    if let Some(inside) = inner(leader) {
+        signal(inside, Signal::KILL);
+    }
     if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);
     }

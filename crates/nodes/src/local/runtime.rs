@@ -2,7 +2,9 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError},
     io,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -39,6 +41,8 @@ type Controls = HashMap<(Arc<str>, usize), Arc<Control>>;
 
 /// What the tasks of all containers share.
 pub(super) struct Inner {
+    /// For as long as the node lives: what is in the folder and unknown to one node is erased by it.
+    lock: File,
     pub(super) client: Client,
     pub(super) sandbox: Sandbox,
     pub(super) options: LocalOptions,
@@ -104,6 +108,16 @@ impl Control {
     }
 }
 
+fn take_lock(state: &Path) -> io::Result<File> {
+    let path = state.join("lock");
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(io::Error::other("it is in use by another process")),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 impl LocalRuntime {
     pub(super) fn new(
         client: Client,
@@ -112,8 +126,11 @@ impl LocalRuntime {
         bell: Arc<Notify>,
         shutdown: CancellationToken,
     ) -> io::Result<Self> {
-        std::fs::create_dir_all(options.state.join("pods"))?;
+        // Secrets of Pods are in it.
+        DirBuilder::new().recursive(true).mode(0o700).create(options.state.join("pods"))?;
+        std::fs::set_permissions(&options.state, Permissions::from_mode(0o700))?;
         Ok(Self(Arc::new(Inner {
+            lock: take_lock(&options.state)?,
             client,
             sandbox,
             options,
@@ -130,6 +147,10 @@ impl LocalRuntime {
     pub(super) async fn stopped(&self) {
         self.0.tasks.close();
         self.0.tasks.wait().await;
+        // The folder is free for the next node, although something may still hold on to this one.
+        if let Err(error) = self.0.lock.unlock() {
+            tracing::warn!(%error, "the lock of the local node's folder could not be given back");
+        }
     }
 
     /// The reins of the container, if it has been started.

@@ -32,6 +32,8 @@ pub struct Sandbox {
     pub(super) bubblewrap: PathBuf,
     /// Enters a sandbox for exec.
     pub(super) nsenter: PathBuf,
+    /// Gives a terminal to what is entered with.
+    pub(super) setsid: PathBuf,
     /// Gives up capabilities when entering; without it exec has those of the sandbox's user namespace.
     pub(super) setpriv: Option<PathBuf>,
     pub(super) version: String,
@@ -58,6 +60,7 @@ pub async fn find_sandbox() -> Result<Sandbox, Unavailable> {
     let install = "install the package bubblewrap to have one";
     let bubblewrap = find("bwrap").ok_or_else(|| unavailable(format!("bwrap was not found; {install}")))?;
     let nsenter = find("nsenter").ok_or_else(|| unavailable("nsenter was not found; install util-linux"))?;
+    let setsid = find("setsid").ok_or_else(|| unavailable("setsid was not found; install util-linux"))?;
     let output = |command: &mut Command| {
         let running = command.kill_on_drop(true).output();
         async { tokio::time::timeout(std::time::Duration::from_secs(10), running).await }
@@ -68,7 +71,7 @@ pub async fn find_sandbox() -> Result<Sandbox, Unavailable> {
         }
         _ => return Err(unavailable(format!("{} could not be run", bubblewrap.display()))),
     };
-    let sandbox = Sandbox { bubblewrap, nsenter, setpriv: find("setpriv"), version };
+    let sandbox = Sandbox { bubblewrap, nsenter, setsid, setpriv: find("setpriv"), version };
     let trial = Layout { hostname: "trial", command: &["true".to_owned()], ..Layout::default() };
     match output(Command::new(&sandbox.bubblewrap).args(trial.arguments())).await {
         Ok(Ok(output)) if output.status.success() => Ok(sandbox),

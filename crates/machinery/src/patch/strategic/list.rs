@@ -30,7 +30,8 @@ pub(super) fn merge_field(
     element: &Type,
 ) -> Result<Vec<Value>, PatchError> {
     if !strategy.merge {
-        return Ok(change.into_iter().filter_map(cleaned).collect());
+        // A list that is replaced has no directives: what looks like one is a field that nobody knows.
+        return Ok(change);
     }
     match kind_of(&had, &change)? {
         None => Ok(had),

@@ -16,7 +16,7 @@ use crate::{
         log::Writer,
         mount::{self, Mount, Ready},
         plan::{self, Problem},
-        process::{self, Invocation},
+        process::{self, Invocation, Screen},
         runtime::{Inner, log_path},
         sandbox::Layout,
         volume::{self, Filling, claim::Places},
@@ -81,7 +81,7 @@ pub(in crate::local) async fn prepare(
     let invocation = Invocation {
         program: inner.sandbox.bubblewrap.clone(),
         arguments: layout.arguments(),
-        terminal: plan.terminal,
+        screen: if plan.terminal { Screen::Own } else { Screen::None },
         stdin: plan.stdin,
     };
     let log_file = log_path(&folder, name, run);
