@@ -5,7 +5,9 @@ use maar_records::{Code, Interaction, NewGrant, User};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Issuer, Params, Refusal, redirect,
+    Issuer, Params, Refusal,
+    client::Client,
+    redirect,
     request::{self, Request, Wrong},
     scope::DEVICE_PREFIX,
     secret::{hash, secret},
@@ -45,7 +47,7 @@ pub struct Question {
     pub scopes: Vec<String>,
     /// Where the answer goes.
     pub redirect: String,
-    /// He has to agree; if not, it is one of our own programs, and he only had to sign in.
+    /// He has to agree; if not, it is a site that is trusted, and he only had to sign in.
     pub consent: bool,
 }
 
@@ -66,7 +68,7 @@ enum Step {
 }
 
 /// The next step; pure.
-fn step(request: &Request, trusted: bool, who: Option<&SignedIn>, now: Timestamp) -> Step {
+fn step(request: &Request, asks: bool, who: Option<&SignedIn>, now: Timestamp) -> Step {
     let Some(SignedIn { at, .. }) = who else { return Step::SignIn { again: false } };
     let too_old = request
         .max_age
@@ -74,7 +76,7 @@ fn step(request: &Request, trusted: bool, who: Option<&SignedIn>, now: Timestamp
     if request.prompt.login || too_old {
         return Step::SignIn { again: true };
     }
-    if !trusted || request.prompt.consent { Step::Consent } else { Step::Code }
+    if asks || request.prompt.consent { Step::Consent } else { Step::Code }
 }
 
 impl Issuer {
@@ -90,9 +92,9 @@ impl Issuer {
     }
 
     async fn go_on(&self, request: Request, who: Option<&SignedIn>) -> Result<Authorized, Refusal> {
-        let trusted = self.settings.clients.get(&request.client).is_some_and(|client| client.trusted);
+        let asks = self.settings.clients.get(&request.client).is_none_or(Client::asks);
         let now = self.host.now();
-        let next = step(&request, trusted, who, now);
+        let next = step(&request, asks, who, now);
         let refused = |code| {
             let refusal = Refusal::new(code, "the user has to be asked, and prompt is none");
             Authorized::Go(self.refuse(&request.redirect, request.state.as_deref(), &refusal))
@@ -155,7 +157,7 @@ impl Issuer {
         let client = client.ok_or_else(|| Refusal::client("this client is not known any more"))?;
         Ok(Question {
             client: client.name.clone(),
-            consent: !client.trusted || request.prompt.consent,
+            consent: client.asks() || request.prompt.consent,
             scopes: request.scopes,
             redirect: request.redirect,
         })

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    redirect,
-    scope::{API, DEVICE_PREFIX, USUAL},
+    Refusal, redirect,
+    scope::{API, DEVICE_PREFIX, OFFLINE, USUAL, granted},
 };
 
 /// Our own commands.
@@ -43,7 +43,7 @@ pub struct Client {
     pub(crate) native: bool,
     /// May use the device flow.
     pub(crate) device: bool,
-    /// Nobody is asked whether he agrees.
+    /// Nobody is asked whether he agrees, unless it is a native one.
     pub(crate) trusted: bool,
     pub(crate) algorithm: Algorithm,
     scopes: Vec<String>,
@@ -60,6 +60,12 @@ impl Client {
         self.secret.is_none()
     }
 
+    /// Whether its user has to agree. Anything on the machine of a user can listen on a loopback address, also a page that
+    /// he forwards from elsewhere: what comes back there is never given unasked (RFC 8252, 8.6).
+    pub(crate) const fn asks(&self) -> bool {
+        !self.trusted || self.native
+    }
+
     pub(crate) fn knows(&self, secret: &str) -> bool {
         // Hashes are compared, so that how long it takes tells nothing of the secret.
         self.secret.is_some_and(|own| own == <[u8; 32]>::from(Sha256::digest(secret)))
@@ -69,6 +75,23 @@ impl Client {
         let device = scope.strip_prefix(DEVICE_PREFIX);
         self.scopes.iter().any(|own| own == scope)
             || self.id == KUBERNETES && device.is_some_and(is_identifier)
+    }
+
+    /// What of the scopes that are asked for it may have. Tokens for the cluster are of one kubeconfig, and end with it:
+    /// without one they could not be taken back.
+    pub(crate) fn granted(&self, asked: Option<&str>) -> Result<Vec<String>, Refusal> {
+        let scopes = granted(asked, |scope| self.may_ask(scope));
+        let devices = scopes.iter().filter(|scope| scope.starts_with(DEVICE_PREFIX)).count();
+        if self.id == KUBERNETES && devices != 1 {
+            let why = "scope has to name one kubeconfig: see maar kubeconfig write --mode oidc";
+            return Err(Refusal::new("invalid_scope", why));
+        }
+        let has = |scope: &str| scopes.iter().any(|one| one == scope);
+        if has(API) && has(OFFLINE) {
+            let why = "a key for the API lasts for weeks by itself: it goes without offline_access";
+            return Err(Refusal::new("invalid_scope", why));
+        }
+        Ok(scopes)
     }
 }
 
@@ -117,28 +140,27 @@ pub struct Clients(BTreeMap<String, Client>);
 
 impl Default for Clients {
     fn default() -> Self {
-        Self([own(CLI, "The maar command"), own(KUBERNETES, "kubectl")].into())
+        let mut cli = own(CLI, "The maar command", &[]);
+        // A key for the API is worth more than a token: only who types the code of a device gives one away.
+        cli.scopes.push(API.to_owned());
+        let kubernetes = own(KUBERNETES, "kubectl", &["http://127.0.0.1/callback", "http://[::1]/callback"]);
+        Self([cli, kubernetes].map(|client| (client.id.clone(), client)).into())
     }
 }
 
-/// One of our own: public, on the machine of its user, for whom nobody is asked but where it is a device that asks.
-fn own(id: &str, name: &str) -> (String, Client) {
-    let mut scopes: Vec<String> = USUAL.map(str::to_owned).to_vec();
-    if id == CLI {
-        scopes.push(API.to_owned());
-    }
-    let client = Client {
+/// One of our own: public, and on the machine of its user.
+fn own(id: &str, name: &str, redirects: &[&str]) -> Client {
+    Client {
         id: id.to_owned(),
         name: name.to_owned(),
         secret: None,
-        redirects: ["http://127.0.0.1/callback", "http://[::1]/callback"].map(str::to_owned).to_vec(),
+        redirects: redirects.iter().copied().map(str::to_owned).collect(),
         native: true,
         device: true,
         trusted: true,
         algorithm: Algorithm::Es256,
-        scopes,
-    };
-    (id.to_owned(), client)
+        scopes: USUAL.map(str::to_owned).to_vec(),
+    }
 }
 
 impl Clients {
@@ -171,7 +193,7 @@ impl Clients {
 impl ClientEntry {
     fn client(self, rsa: bool, read: &dyn Fn(&Path) -> io::Result<String>) -> Result<Client, String> {
         for address in &self.redirects {
-            redirect::check(address, self.native).map_err(|why| format!("redirects: {address}: {why}"))?;
+            redirect::check(address).map_err(|why| format!("redirects: {address}: {why}"))?;
         }
         if self.redirects.is_empty() && !self.device {
             return Err("it has neither redirects nor device: true, so nobody can come back to it".to_owned());
@@ -234,6 +256,31 @@ mod tests {
                 && !kubernetes.may_ask("maar")
                 && !kubernetes.may_ask("kubeconfig:%")
         );
+    }
+
+    #[test]
+    fn only_what_is_trusted_and_no_page_can_pose_as_is_not_asked_about() {
+        let trusted = |native: bool| {
+            let redirects = if native { "http://127.0.0.1/cb" } else { "https://a.example/cb" };
+            let entry = json!({ "id": "a", "redirects": [redirects], "native": native, "trusted": true });
+            clients(&entry).unwrap().get("a").unwrap().asks()
+        };
+        assert!(!trusted(false) && trusted(true));
+        let all = Clients::default();
+        assert!(all.get(KUBERNETES).unwrap().asks());
+        assert!(all.get(CLI).unwrap().redirects.is_empty(), "it uses the device flow alone");
+    }
+
+    #[test]
+    fn tokens_for_the_cluster_are_of_one_kubeconfig() {
+        let all = Clients::default();
+        let granted = |client: &str, scope: &str| all.get(client).unwrap().granted(Some(scope));
+        assert!(granted(KUBERNETES, "openid kubeconfig:d-1").is_ok() && granted(CLI, "openid").is_ok());
+        for scope in ["openid", "openid kubeconfig:%", "openid kubeconfig:d-1 kubeconfig:d-2", ""] {
+            assert_eq!(granted(KUBERNETES, scope).unwrap_err().code, "invalid_scope", "{scope}");
+        }
+        assert!(granted(CLI, "openid maar").is_ok());
+        assert_eq!(granted(CLI, "openid maar offline_access").unwrap_err().code, "invalid_scope");
     }
 
     #[test]

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::{
     Issuer, Params, Question, Refusal, SignedIn,
-    scope::granted,
     secret::{hash, secret, typed_code, user_code},
 };
 
@@ -23,7 +22,7 @@ impl Issuer {
         if !client.device {
             return Err(Refusal::new("unauthorized_client", "this client may not use the device flow"));
         }
-        let scopes = granted(params.get("scope"), |scope| client.may_ask(scope));
+        let scopes = client.granted(params.get("scope"))?;
         if scopes.is_empty() {
             return Err(Refusal::new("invalid_scope", "scope names nothing that this client may have"));
         }

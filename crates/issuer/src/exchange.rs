@@ -1,7 +1,8 @@
 //! The token endpoint: a code, a refresh token or a device becomes tokens.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use maar_records::{DeviceState, Grant, Spent, TokenKind, User};
+use jiff::SignedDuration;
+use maar_records::{DeviceState, Grant, NewToken, Spent, TokenKind, User};
 use serde_json::{Value, json};
 
 use crate::{
@@ -78,7 +79,9 @@ impl Issuer {
         let right = proven && params.get("redirect_uri") == Some(&code.redirect);
         match found {
             Some((grant, user)) if right && grant.client == client.id => {
-                self.tokens(client, &grant, &user, code.nonce.as_deref()).await
+                let made = self.made(client, &grant, &user, (&grant.scopes, code.nonce.as_deref())).await?;
+                self.records.create_tokens(&made.tokens).await?;
+                Ok(made.told)
             }
             _ => {
                 self.records.revoke_grant(&code.grant, now).await?;
@@ -101,23 +104,25 @@ impl Issuer {
         if let Some(more) = less.iter().find(|scope| !grant.scopes.contains(scope)) {
             return Err(Refusal::new("invalid_scope", format!("{more} was not granted")));
         }
-        match self.records.spend_refresh_token(&token, now).await? {
-            Spent::First(_) => {}
+        if !self.may_give(&user, &grant.scopes).await? {
+            self.records.revoke_grant(&id, now).await?;
+            return Err(refused());
+        }
+        let scopes = if less.is_empty() { &grant.scopes } else { &less };
+        // All that can fail comes before the token is used up.
+        let made = self.made(client, &grant, &user, (scopes, None)).await?;
+        match self.records.replace_refresh_token(&token, &made.tokens, now).await? {
+            Spent::First(_) => Ok(made.told),
             Spent::Again(_) => {
                 tracing::warn!(
                     client = client.id,
                     "a refresh token was used twice: all that came of it is revoked"
                 );
                 self.records.revoke_grant(&id, now).await?;
-                return Err(refused());
+                Err(refused())
             }
-            Spent::Unknown => return Err(refused()),
+            Spent::Unknown => Err(refused()),
         }
-        if !self.may_give(&user, &grant.scopes).await? {
-            self.records.revoke_grant(&id, now).await?;
-            return Err(refused());
-        }
-        self.tokens(client, &grant, &user, None).await
     }
 
     async fn by_device(&self, params: &Params, client: &Client) -> Result<Value, Refusal> {
@@ -135,57 +140,62 @@ impl Issuer {
             DeviceState::Granted(id) => {
                 let found = self.records.live_grant(&id, now).await?;
                 let (grant, user) = found.ok_or_else(|| Refusal::grant("what was granted is revoked"))?;
-                self.tokens(client, &grant, &user, None).await
+                let made = self.made(client, &grant, &user, (&grant.scopes, None)).await?;
+                self.records.create_tokens(&made.tokens).await?;
+                Ok(made.told)
             }
         }
     }
 
-    /// All tokens that a grant gives now.
-    async fn tokens(
+    /// All tokens that a grant gives now, for these scopes of it.
+    async fn made(
         &self,
         client: &Client,
         grant: &Grant,
         user: &User,
-        nonce: Option<&str>,
-    ) -> Result<Value, Refusal> {
-        let has = |scope: &str| grant.scopes.iter().any(|one| one == scope);
-        let (access, seconds) = if has(API) {
+        (scopes, nonce): (&[String], Option<&str>),
+    ) -> Result<Made, Refusal> {
+        let has = |scope: &str| scopes.iter().any(|one| one == scope);
+        let less = (scopes != grant.scopes).then(|| scopes.to_vec());
+        let token = |secret: &str, kind, life, scopes| NewToken {
+            token: hash(secret),
+            kind,
+            grant: grant.id.clone(),
+            scopes,
+            expires_at: self.after(life).min(grant.expires_at),
+        };
+        let mut told = json!({ "token_type": "Bearer", "scope": scopes.join(" ") });
+        if has(OPENID) {
+            told["id_token"] = self.id_token(client, (grant, scopes), user, nonce).await?.into();
+        }
+        let (access, life) = if has(API) {
             let key = self.host.api_key(user, &client.id).await;
             let key = key.map_err(|error| Refusal::unavailable(error.as_ref()))?;
-            (key.secret, key.seconds)
+            (key.secret, SignedDuration::from_secs(key.seconds))
         } else {
-            let token = secret(&*self.host, "maar-at-")?;
-            let end = self.after(self.settings.lives.token).min(grant.expires_at);
-            self.records.create_token(&hash(&token), TokenKind::Access, &grant.id, end).await?;
-            (token, self.settings.lives.token.as_secs())
+            (secret(&*self.host, "maar-at-")?, self.settings.lives.token)
         };
-        let mut made = json!({
-            "access_token": access,
-            "token_type": "Bearer",
-            "expires_in": seconds,
-            "scope": grant.scopes.join(" "),
-        });
-        if has(OPENID) {
-            made["id_token"] = self.id_token(client, grant, user, nonce).await?.into();
+        let mut tokens = vec![token(&access, TokenKind::Access, life, less)];
+        told["access_token"] = access.into();
+        told["expires_in"] = life.as_secs().into();
+        if grant.scopes.iter().any(|one| one == OFFLINE) {
+            // It is worth as much as the one before, however little was asked for now (RFC 6749, 6).
+            let refresh = secret(&*self.host, "maar-rt-")?;
+            tokens.push(token(&refresh, TokenKind::Refresh, self.settings.lives.refresh, None));
+            told["refresh_token"] = refresh.into();
         }
-        if has(OFFLINE) {
-            let token = secret(&*self.host, "maar-rt-")?;
-            let end = self.after(self.settings.lives.refresh).min(grant.expires_at);
-            self.records.create_token(&hash(&token), TokenKind::Refresh, &grant.id, end).await?;
-            made["refresh_token"] = token.into();
-        }
-        Ok(made)
+        Ok(Made { told, tokens })
     }
 
     async fn id_token(
         &self,
         client: &Client,
-        grant: &Grant,
+        (grant, scopes): (&Grant, &[String]),
         user: &User,
         nonce: Option<&str>,
     ) -> Result<String, Refusal> {
         let now = self.host.now().as_second();
-        let mut told = claims(&grant.scopes, user, || self.host.groups(user));
+        let mut told = claims(scopes, user, || self.host.groups(user));
         told.insert("iss".to_owned(), json!(self.settings.issuer));
         told.insert("aud".to_owned(), json!(client.id));
         told.insert("iat".to_owned(), json!(now));
@@ -199,6 +209,13 @@ impl Issuer {
         let signer = self.signer(client).await?;
         signer.token(&Value::Object(told)).map_err(|error| Refusal::unavailable(&error))
     }
+}
+
+/// Tokens that are not kept yet.
+struct Made {
+    /// What the client is told.
+    told: Value,
+    tokens: Vec<NewToken>,
 }
 
 /// The client and its secret of a header (RFC 6749, 2.3.1).

@@ -50,16 +50,18 @@ impl Issuer {
         let token = authorization.and_then(|text| text.split_once(' '));
         let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).ok_or_else(refused)?.1;
         let now = self.host.now();
-        let id = self.records.access_token(&hash(token.trim()), now).await?.ok_or_else(refused)?;
+        let found = self.records.access_token(&hash(token.trim()), now).await?;
+        let (id, less) = found.ok_or_else(refused)?;
         let (grant, user) = self.records.live_grant(&id, now).await?.ok_or_else(refused)?;
-        if !grant.scopes.iter().any(|scope| scope == OPENID) {
+        let scopes = less.unwrap_or(grant.scopes);
+        if !scopes.iter().any(|scope| scope == OPENID) {
             return Err(Refusal::new("insufficient_scope", "the token was not made for that"));
         }
-        Ok(Value::Object(claims(&grant.scopes, &user, || self.host.groups(&user))))
+        Ok(Value::Object(claims(&scopes, &user, || self.host.groups(&user))))
     }
 
-    /// Takes a token back (RFC 7009); with a refresh token, all that came of the same grant. Says nothing of tokens that
-    /// are not the client's.
+    /// Takes a token back (RFC 7009), also one that is an API key; with a refresh token, all that came of the same grant.
+    /// Says nothing of tokens that are not the client's.
     pub async fn revoke(&self, params: &Params, authorization: Option<&str>) -> Result<(), Refusal> {
         params.once()?;
         let client = self.client(params, authorization)?;

@@ -31,19 +31,15 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// Why an address cannot be registered.
-pub(crate) fn check(address: &str, native: bool) -> Result<(), &'static str> {
+pub(crate) fn check(address: &str) -> Result<(), &'static str> {
     if !is_plain(address) || address.contains('*') {
         return Err("it holds a fragment, a pattern, a user, or what browsers read in their own way");
     }
-    if native
-        && LOOPBACK.iter().any(|host| address.strip_prefix(host).is_some_and(|path| path.starts_with('/')))
-    {
+    let at = |host: &&str| address.strip_prefix(*host).is_some_and(|path| path.starts_with('/'));
+    if LOOPBACK.iter().any(at) || without_port(address).is_some() {
         return Ok(());
     }
-    let rest = address
-        .strip_prefix("https://")
-        .or_else(|| LOOPBACK.iter().find_map(|host| address.strip_prefix(host)).map(|_| "loopback/"));
-    match rest.and_then(|rest| rest.split_once('/')) {
+    match address.strip_prefix("https://").and_then(|rest| rest.split_once('/')) {
         Some((host, _)) if !host.is_empty() => Ok(()),
         _ => Err("it is not https://HOST/PATH (or http on a loopback address)"),
     }
@@ -119,9 +115,9 @@ mod tests {
         for good in
             ["https://a.example/cb", "https://a.example:8443/", "http://127.0.0.1:3000/cb", "http://[::1]:1/"]
         {
-            assert_eq!(check(good, false), Ok(()), "{good}");
+            assert_eq!(check(good), Ok(()), "{good}");
         }
-        assert_eq!(check("http://127.0.0.1/cb", true), Ok(()));
+        assert_eq!(check("http://127.0.0.1/cb"), Ok(()));
         for bad in [
             "http://a.example/cb",
             "https://a.example",
@@ -132,8 +128,14 @@ mod tests {
             "custom:/cb",
             "javascript:alert(1)",
             "http://localhost:1/cb",
+            "http://127.0.0.1.evil.example/cb",
+            "http://127.0.0.1:80.evil.example/cb",
+            "http://127.0.0.1:/cb",
+            "http://127.0.0.1:99999/cb",
+            "http://127.0.0.1",
+            "http://[::1].evil.example/cb",
         ] {
-            assert!(check(bad, true).is_err(), "{bad}");
+            assert!(check(bad).is_err(), "{bad}");
         }
     }
 

@@ -6,7 +6,7 @@ use crate::{
     Params, Refusal,
     client::{Client, Clients},
     pkce, redirect,
-    scope::{OPENID, granted},
+    scope::OPENID,
 };
 
 /// A request that makes sense.
@@ -80,7 +80,7 @@ fn rest(params: &Params, client: &Client, redirect: &str) -> Result<Request, Ref
     if params.get("response_mode").is_some_and(|mode| mode != "query") {
         return Err(Refusal::request("response_mode is query"));
     }
-    let scopes = granted(params.get("scope"), |scope| client.may_ask(scope));
+    let scopes = client.granted(params.get("scope"))?;
     if !scopes.iter().any(|scope| scope == OPENID) {
         return Err(Refusal::new("invalid_scope", "scope has to name openid"));
     }
@@ -151,7 +151,7 @@ fn max_age(params: &Params) -> Result<Option<i64>, Refusal> {
 mod tests {
     use super::*;
 
-    const GOOD: &str = "client_id=kubernetes&redirect_uri=http://127.0.0.1:9/callback&response_type=code&scope=openid&state=s\
+    const GOOD: &str = "client_id=kubernetes&redirect_uri=http://127.0.0.1:9/callback&response_type=code&scope=openid%20kubeconfig:d-1&state=s\
                         &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256";
 
     fn asked(text: &str) -> Result<Request, Wrong> {
@@ -168,6 +168,7 @@ mod tests {
             GOOD.replace("redirect_uri=http://127.0.0.1:9/callback&", ""),
             format!("{GOOD}&redirect_uri=https://evil.example/"),
             format!("{GOOD}&client_id=maar-cli"),
+            GOOD.replace("kubernetes", "maar-cli").replace("%20kubeconfig:d-1", "%20maar"),
         ];
         for text in rows {
             assert!(matches!(asked(&text), Err(Wrong::Here(_))), "{text}");
@@ -179,7 +180,9 @@ mod tests {
         let without = |part: &str| GOOD.replace(part, "");
         let rows = [
             (GOOD.replace("=code&", "=token&"), "unsupported_response_type"),
-            (without("scope=openid&"), "invalid_scope"),
+            (without("openid%20"), "invalid_scope"),
+            (without("%20kubeconfig:d-1"), "invalid_scope"),
+            (without("scope=openid%20kubeconfig:d-1&"), "invalid_scope"),
             (without("&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"), "invalid_request"),
             (without("&code_challenge_method=S256"), "invalid_request"),
             (GOOD.replace("S256", "plain"), "invalid_request"),

@@ -4,14 +4,14 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::database::Database;
+use crate::database::Engine;
 use crate::{Error, Records, Result};
 
 impl Records {
     /// Writes a copy of a SQLite database to a file that does not exist yet. It is one moment of the database, whole or
     /// not there at all, and it was read back. Writers go on meanwhile.
     pub async fn backup(&self, path: &Path) -> Result<()> {
-        let Database::Sqlite(sqlite) = &self.database else {
+        let Engine::Sqlite(sqlite) = &self.database.engine else {
             return Err(Error::Unsupported {
                 what: "a backup",
                 database: self.database.name(),

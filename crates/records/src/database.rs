@@ -10,6 +10,7 @@ mod query;
 mod row;
 mod sqlite;
 mod transaction;
+mod writes;
 
 use std::fmt;
 
@@ -21,15 +22,35 @@ pub(crate) use query::{Query, Value};
 pub(crate) use row::{Row, instant};
 pub(crate) use sqlite::Sqlite;
 pub(crate) use transaction::{Lock, Transaction};
+use writes::Writes;
 
 /// A database that is open and has the schema known here.
 #[derive(Clone)]
-pub(crate) enum Database {
+pub(crate) struct Database {
+    pub(crate) engine: Engine,
+    writes: Writes,
+}
+
+/// Which of the two it is.
+#[derive(Clone)]
+pub(crate) enum Engine {
     Sqlite(Sqlite),
     Postgres(PgPool),
 }
 
+impl From<Engine> for Database {
+    fn from(engine: Engine) -> Self {
+        Self { engine, writes: Writes::default() }
+    }
+}
+
 impl Database {
+    /// How often something was written over this handle and its clones: what was read before and is kept may be old when it
+    /// has changed.
+    pub(crate) fn writes(&self) -> u64 {
+        self.writes.count()
+    }
+
     /// The first row of an answer.
     pub(crate) async fn row(&self, query: Query) -> Result<Option<Row>> {
         Ok(self.rows(query).await?.into_iter().next())
@@ -37,13 +58,13 @@ impl Database {
 
     /// All rows of an answer; the query carries its limit.
     pub(crate) async fn rows(&self, query: Query) -> Result<Vec<Row>> {
-        match self {
-            Self::Sqlite(sqlite) => {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => {
                 let mut reader = sqlite.reader().await?;
                 let rows = query.bound()?.fetch_all(reader.connection()).await?;
                 Ok(rows.into_iter().map(Row::from).collect())
             }
-            Self::Postgres(pool) => {
+            Engine::Postgres(pool) => {
                 let rows = query.bound()?.fetch_all(pool).await?;
                 Ok(rows.into_iter().map(Row::from).collect())
             }
@@ -52,12 +73,13 @@ impl Database {
 
     /// Changes rows and tells how many.
     pub(crate) async fn write(&self, query: Query) -> Result<u64> {
-        match self {
-            Self::Sqlite(sqlite) => {
+        let _counted = self.writes.one();
+        match &self.engine {
+            Engine::Sqlite(sqlite) => {
                 let mut writer = sqlite.writer().await?;
                 Ok(query.bound()?.execute(writer.connection()).await?.rows_affected())
             }
-            Self::Postgres(pool) => Ok(query.bound()?.execute(pool).await?.rows_affected()),
+            Engine::Postgres(pool) => Ok(query.bound()?.execute(pool).await?.rows_affected()),
         }
     }
 
@@ -68,9 +90,9 @@ impl Database {
 
     /// What it is called.
     pub(crate) const fn name(&self) -> &'static str {
-        match self {
-            Self::Sqlite(_) => "SQLite",
-            Self::Postgres(_) => "PostgreSQL",
+        match self.engine {
+            Engine::Sqlite(_) => "SQLite",
+            Engine::Postgres(_) => "PostgreSQL",
         }
     }
 }

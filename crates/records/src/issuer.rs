@@ -14,4 +14,4 @@ pub use device::{Device, DeviceState, NewDevice};
 pub use grant::{Grant, NewGrant};
 pub use interaction::Interaction;
 pub use key::SigningKey;
-pub use token::{Code, Spent, TokenKind};
+pub use token::{Code, NewToken, Spent, TokenKind};

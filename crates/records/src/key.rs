@@ -115,8 +115,15 @@ impl Records {
     }
 
     /// The key of a token and its owner, if it works now: neither revoked, nor expired, nor of a user who is disabled or
-    /// expired.
+    /// expired. What another process changes is seen within a second.
     pub async fn authenticate_key(&self, token: &TokenHash, now: Timestamp) -> Result<Option<(Key, User)>> {
+        let writes = self.database.writes();
+        if let Some((key, user)) = self.known_keys.get(token, writes, now)
+            && key.expires_at.is_none_or(|end| end > now)
+            && user.is_active(now)
+        {
+            return Ok(Some((key, user)));
+        }
         let query = Query::new(concat!(
             "SELECT ",
             columns!(),
@@ -126,8 +133,10 @@ impl Records {
              AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2) \
              AND u.disabled_at IS NULL AND (u.expires_at IS NULL OR u.expires_at > $2)"
         ));
-        let row = self.database.row(query.bind(token).bind(now)).await?;
-        row.map(|row| Ok((Key::read(&row)?, User::read(&row.under("u_"))?))).transpose()
+        let Some(row) = self.database.row(query.bind(token).bind(now)).await? else { return Ok(None) };
+        let found = (Key::read(&row)?, User::read(&row.under("u_"))?);
+        self.known_keys.put(token, writes, now, found.clone());
+        Ok(Some(found))
     }
 
     /// The key of a token, whether it works or not.

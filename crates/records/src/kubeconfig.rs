@@ -86,15 +86,14 @@ impl Records {
         Listing::read(page, rows, Kubeconfig::read, |one| Cursor::of_time(one.created_at, one.id.as_str()))
     }
 
-    /// The kubeconfigs of a user that have ended and were not revoked, the oldest first, at most 50.
-    pub async fn ended_kubeconfigs(&self, user: &UserId, now: Timestamp) -> Result<Vec<Kubeconfig>> {
+    /// The kubeconfigs of all users that have ended and were not revoked, the first to end first, at most 100.
+    pub async fn ended_kubeconfigs(&self, now: Timestamp) -> Result<Vec<Kubeconfig>> {
         let query = Query::new(concat!(
             "SELECT ",
             columns!(),
-            " FROM kubeconfigs WHERE user_id = $1 AND revoked_at IS NULL AND expires_at <= $2 \
-             ORDER BY created_at, id LIMIT 50"
+            " FROM kubeconfigs WHERE revoked_at IS NULL AND expires_at <= $1 ORDER BY expires_at, id LIMIT 100"
         ));
-        let rows = self.database.rows(query.bind(user).bind(now)).await?;
+        let rows = self.database.rows(query.bind(now)).await?;
         rows.iter().map(Kubeconfig::read).collect()
     }
 

@@ -17,9 +17,11 @@ mod id;
 mod identity;
 mod issuer;
 mod key;
+mod known;
 mod kubeconfig;
 mod maintenance;
 mod page;
+mod port;
 mod preference;
 mod records;
 mod secret;
@@ -37,14 +39,16 @@ pub use id::{
 };
 pub use identity::Identity;
 pub use issuer::{
-    Code, Device, DeviceState, Grant, Interaction, NewDevice, NewGrant, SigningKey, Spent, TokenKind,
+    Code, Device, DeviceState, Grant, Interaction, NewDevice, NewGrant, NewToken, SigningKey, Spent,
+    TokenKind,
 };
 pub use key::{Key, NewKey};
 pub use kubeconfig::Kubeconfig;
 pub use maintenance::Purged;
 pub use page::{Cursor, Listing, MAX_LIMIT, Page};
+pub use port::{PortPlace, PortVisit, SharedPort};
 pub use records::{Records, Schema};
 pub use session::{NewSession, Session};
 pub use ssh_key::{NewSshKey, SshKey};
 pub use template::{Template, TemplateFilter, TemplateText};
-pub use user::{NewUser, User, UserChange, UserFilter};
+pub use user::{NewUser, Standing, User, UserChange, UserFilter};

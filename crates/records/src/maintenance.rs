@@ -23,14 +23,20 @@ const ISSUED: [&str; 5] = [
     "DELETE FROM issuer_grants WHERE expires_at < $1",
 ];
 
+const PORTS: [&str; 2] =
+    ["DELETE FROM port_visits WHERE expires_at <= $1", "DELETE FROM shared_ports WHERE expires_at <= $1"];
+
 impl Records {
     /// Takes out sessions, grants, codes and tokens that ended before a time, and counts of tries to log in that no
-    /// longer matter.
+    /// longer matter. What let people see ports goes as soon as it has expired.
     pub async fn purge(&self, ended_before: Timestamp, now: Timestamp) -> Result<Purged> {
         let sessions = Query::new("DELETE FROM sessions WHERE expires_at < $1 OR revoked_at < $1");
         let attempts = Query::new("DELETE FROM login_attempts WHERE due_at <= $1");
         for text in ISSUED {
             self.database.write(Query::new(text).bind(ended_before)).await?;
+        }
+        for text in PORTS {
+            self.database.write(Query::new(text).bind(now)).await?;
         }
         Ok(Purged {
             sessions: self.database.write(sessions.bind(ended_before)).await?,

@@ -1,12 +1,15 @@
 //! The handle on the records.
 
-use crate::Result;
 use crate::database::{Database, Query, migrate};
+use crate::known::Known;
+use crate::{Key, Result, Session, User};
 
 /// An open database. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Records {
     pub(crate) database: Database,
+    pub(crate) known_sessions: Known<(Session, User)>,
+    pub(crate) known_keys: Known<(Key, User)>,
 }
 
 /// What the schema of a database is now.
@@ -22,14 +25,18 @@ impl Records {
     /// Opens `sqlite:///path/to/file.db`, `sqlite::memory:` or `postgres://…` and brings the schema up to date. A file
     /// that is not there is made. Several processes may do so at the same time.
     pub async fn open(url: &str) -> Result<Self> {
-        let records = Self { database: Database::connect(url, true).await? };
+        let records = Self::of(Database::connect(url, true).await?);
         records.migrate().await?;
         Ok(records)
     }
 
     /// Opens a database that is there, and leaves its schema as it is: for looking into it and for copying it.
     pub async fn open_as_is(url: &str) -> Result<Self> {
-        Ok(Self { database: Database::connect(url, false).await? })
+        Ok(Self::of(Database::connect(url, false).await?))
+    }
+
+    fn of(database: Database) -> Self {
+        Self { database, known_sessions: Known::default(), known_keys: Known::default() }
     }
 
     /// Brings the schema up to date.

@@ -106,12 +106,20 @@ impl Records {
     }
 
     /// The session of a token and its user, if it is to be let in now: neither ended, nor expired, nor of a user who is
-    /// disabled or expired, nor from before all sessions of the user were ended.
+    /// disabled or expired, nor from before all sessions of the user were ended. What another process changes is seen within
+    /// a second.
     pub async fn authenticate_session(
         &self,
         token: &TokenHash,
         now: Timestamp,
     ) -> Result<Option<(Session, User)>> {
+        let writes = self.database.writes();
+        if let Some((session, user)) = self.known_sessions.get(token, writes, now)
+            && session.expires_at > now
+            && user.is_active(now)
+        {
+            return Ok(Some((session, user)));
+        }
         let query = Query::new(concat!(
             "SELECT ",
             columns!(),
@@ -121,8 +129,10 @@ impl Records {
              WHERE s.token_hash = $1 AND s.revoked_at IS NULL AND s.expires_at > $2 \
              AND u.disabled_at IS NULL AND (u.expires_at IS NULL OR u.expires_at > $2)"
         ));
-        let row = self.database.row(query.bind(token).bind(now)).await?;
-        row.map(|row| Ok((Session::read(&row)?, User::read(&row.under("u_"))?))).transpose()
+        let Some(row) = self.database.row(query.bind(token).bind(now)).await? else { return Ok(None) };
+        let found = (Session::read(&row)?, User::read(&row.under("u_"))?);
+        self.known_sessions.put(token, writes, now, found.clone());
+        Ok(Some(found))
     }
 
     /// The session of a token, ended or not.

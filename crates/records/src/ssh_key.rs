@@ -141,7 +141,7 @@ impl Records {
             " FROM ssh_keys k WHERE k.id = $1 AND k.revoked_at IS NULL"
         ));
         let row = self.database.row(query.bind(id)).await?;
-        SshKey::read(&row.ok_or(Error::NotFound { what: "SSH key" })?)
+        SshKey::read(&row.ok_or(Error::NotFound { what: "key" })?)
     }
 
     /// Notes that a key is used: at most once a minute.
@@ -157,7 +157,7 @@ impl Records {
     pub async fn revoke_ssh_key(&self, id: &SshKeyId, now: Timestamp) -> Result<()> {
         let query = Query::new("UPDATE ssh_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1");
         let count = self.database.write(query.bind(id).bind(now)).await?;
-        if count == 0 { Err(Error::NotFound { what: "SSH key" }) } else { Ok(()) }
+        if count == 0 { Err(Error::NotFound { what: "key" }) } else { Ok(()) }
     }
 
     /// The keys of a user that are not revoked, newest first.

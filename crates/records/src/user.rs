@@ -11,7 +11,7 @@ use crate::database::{Lock, Query, Row, Transaction};
 use crate::page::{Cursor, Listing, Page};
 use crate::{Error, Identity, PasswordHash, Records, Result, UserId, text};
 
-pub use change::UserChange;
+pub use change::{Standing, UserChange};
 
 /// The columns of a user, in a macro since SQL is put together at compile time.
 macro_rules! columns {

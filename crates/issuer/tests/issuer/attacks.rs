@@ -23,6 +23,39 @@ async fn open_redirect_nobody_is_sent_to_another_site() {
     }
 }
 
+/// Whoever looks at a page that he forwards from a workspace to his own machine has it on a loopback address.
+#[tokio::test]
+async fn a_page_on_a_loopback_address_gets_no_code_unasked() {
+    let world = World::new().await;
+    for scope in ["openid maar", "openid maar offline_access"] {
+        let asked = world.authorize(&asks("maar-cli", LOCAL, scope, &[]), Some(&world.ada)).await;
+        assert!(matches!(asked, Authorized::Wrong(_)), "a key for the API: {asked:?}");
+    }
+    let query = asks("kubernetes", LOCAL, "openid kubeconfig:d-1", &[]);
+    let asked = world.authorize(&query, Some(&world.ada)).await;
+    assert!(matches!(asked, Authorized::Ask { .. }), "{asked:?}");
+    let silent = asks("kubernetes", LOCAL, "openid kubeconfig:d-1", &[("prompt", "none")]);
+    let Authorized::Go(back) = world.authorize(&silent, Some(&world.ada)).await else {
+        panic!("prompt is none")
+    };
+    assert_eq!((pair(&back, "error").as_deref(), pair(&back, "code")), (Some("consent_required"), None));
+}
+
+#[tokio::test]
+async fn tokens_for_the_cluster_are_tied_to_a_kubeconfig() {
+    let world = World::new().await;
+    for scope in ["openid groups", "openid kubeconfig:d-1 kubeconfig:d-2"] {
+        let asked = world.authorize(&asks("kubernetes", LOCAL, scope, &[]), Some(&world.ada)).await;
+        let Authorized::Go(back) = asked else { panic!("the client is told: {asked:?}") };
+        assert_eq!((pair(&back, "error").as_deref(), pair(&back, "code")), (Some("invalid_scope"), None));
+        let text = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs([("client_id", "kubernetes"), ("scope", scope)])
+            .finish();
+        let refused = world.issuer.device(&maar_issuer::Params::parse(text.as_bytes()), None).await;
+        assert_eq!(refused.unwrap_err().code, "invalid_scope", "{scope}");
+    }
+}
+
 #[tokio::test]
 async fn code_replay_revokes_what_the_code_gave() {
     let world = World::new().await;
@@ -68,7 +101,7 @@ async fn wrong_verifier_a_stolen_code_is_worth_nothing_and_is_burnt() {
     let world = World::new().await;
     let other = "another-verifier-that-is-long-enough-to-be-one-of";
     for verifier in [Some(other), None] {
-        let code = world.code(&asks("kubernetes", LOCAL, "openid", &[])).await;
+        let code = world.agreed(&asks("kubernetes", LOCAL, "openid kubeconfig:d-1", &[])).await;
         let spend = async |verifier: Option<&str>| {
             let mut pairs = vec![
                 ("grant_type", "authorization_code"),

@@ -70,7 +70,7 @@ async fn only_clients_that_may_use_it_do_and_a_grant_is_of_its_user() {
     let refused = world.issuer.device(&Params::parse(text.as_bytes()), None).await.unwrap_err();
     assert_eq!(refused.code, "unauthorized_client");
     let eve = SignedIn { user: user(&world.records, "eve", world.ada.at.unwrap()).await, at: None };
-    let begun = begin(&world, "kubernetes", "openid").await;
+    let begun = begin(&world, "kubernetes", "openid kubeconfig:d-1").await;
     world.issuer.answer_device(begun["user_code"].as_str().unwrap(), &eve, true).await.unwrap();
     let made = poll(&world, "kubernetes", &begun).await.unwrap();
     let claims = world.checked(made["id_token"].as_str().unwrap(), "kubernetes").await.unwrap();

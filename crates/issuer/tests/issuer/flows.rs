@@ -94,7 +94,7 @@ async fn who_has_not_signed_in_does_first_and_again_where_the_client_wants_it() 
 async fn programs_on_the_own_machine_need_no_secret_but_a_proof() {
     let world = World::new().await;
     let scope = "openid groups offline_access kubeconfig:d-1";
-    let code = world.code(&asks("kubernetes", LOCAL, scope, &[])).await;
+    let code = world.agreed(&asks("kubernetes", LOCAL, scope, &[])).await;
     let spend = [
         ("grant_type", "authorization_code"),
         ("code", &code),
@@ -109,11 +109,12 @@ async fn programs_on_the_own_machine_need_no_secret_but_a_proof() {
     let refresh = made["refresh_token"].as_str().unwrap();
     let again = [("grant_type", "refresh_token"), ("refresh_token", refresh), ("client_id", "kubernetes")];
     assert_eq!(world.token(&again).await.unwrap_err().code, "invalid_grant");
-    let Authorized::Go(back) =
+    let Authorized::Ask { id, .. } =
         world.authorize(&asks("kubernetes", LOCAL, scope, &[]), Some(&world.ada)).await
     else {
-        panic!("it is refused at the client")
+        panic!("it is asked")
     };
+    let back = world.issuer.answer(&id, &world.ada, true).await.unwrap();
     assert_eq!(pair(&back, "error").as_deref(), Some("access_denied"));
 }
 
@@ -138,6 +139,36 @@ async fn refresh_tokens_rotate_and_end_with_the_grant_and_the_user() {
     let (access, refresh) = (made["access_token"].as_str().unwrap(), made["refresh_token"].as_str().unwrap());
     assert_eq!(world.userinfo(access).await.unwrap_err().code, "invalid_token");
     assert_eq!(world.refresh(refresh).await.unwrap_err().code, "invalid_grant");
+}
+
+#[tokio::test]
+async fn who_asks_for_less_gets_less_and_may_have_all_again() {
+    let world = World::new().await;
+    let query = asks("inside", TOOL, "openid email groups offline_access", &[]);
+    let made = world.spend(&world.code(&query).await).await.unwrap();
+    let refresh = async |token: &serde_json::Value, scope: &str| {
+        world
+            .token(&[
+                ("grant_type", "refresh_token"),
+                ("refresh_token", token.as_str().unwrap()),
+                ("client_id", "inside"),
+                ("client_secret", SECRET),
+                ("scope", scope),
+            ])
+            .await
+    };
+    let more = refresh(&made["refresh_token"], "openid profile").await.unwrap_err();
+    assert_eq!(more.code, "invalid_scope");
+    let less = refresh(&made["refresh_token"], "openid email").await.unwrap();
+    assert_eq!(less["scope"], "openid email");
+    let claims = world.checked(less["id_token"].as_str().unwrap(), "inside").await.unwrap();
+    assert!(claims.get("email").is_some() && claims.get("groups").is_none(), "{claims}");
+    let told = world.userinfo(less["access_token"].as_str().unwrap()).await.unwrap();
+    assert!(told.get("email").is_some() && told.get("groups").is_none(), "{told}");
+    let all = refresh(&less["refresh_token"], "").await.unwrap();
+    assert_eq!(all["scope"], "openid email groups offline_access");
+    let told = world.userinfo(all["access_token"].as_str().unwrap()).await.unwrap();
+    assert!(told.get("groups").is_some(), "{told}");
 }
 
 #[tokio::test]

@@ -117,6 +117,16 @@ impl World {
         }
     }
 
+    /// The code that a browser comes back with after its user has agreed.
+    pub(crate) async fn agreed(&self, query: &str) -> String {
+        let Authorized::Ask { id, again: false } = self.authorize(query, Some(&self.ada)).await else {
+            panic!("it is asked")
+        };
+        assert!(self.issuer.question(&id, &self.ada).await.unwrap().consent, "nothing goes on by itself");
+        let back = self.issuer.answer(&id, &self.ada, true).await.unwrap();
+        pair(&back, "code").unwrap_or_else(|| panic!("{back}"))
+    }
+
     pub(crate) async fn token(&self, pairs: &[(&str, &str)]) -> Result<Value, Refusal> {
         let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
         self.issuer.token(&Params::parse(text.as_bytes()), None).await

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Database, Lock, Query, Transaction};
+use super::{Database, Engine, Lock, Query, Transaction};
 use crate::{Error, Result};
 
 /// A step of the schema. Steps are added at the end and never changed.
@@ -44,6 +44,16 @@ macro_rules! migrations {
                 name: "begun",
                 text: include_str!(concat!("../../migrations/", $folder, "/0006-begun.sql")),
             },
+            Migration {
+                version: 7,
+                name: "shared-ports",
+                text: include_str!(concat!("../../migrations/", $folder, "/0007-shared-ports.sql")),
+            },
+            Migration {
+                version: 8,
+                name: "token-scopes",
+                text: include_str!(concat!("../../migrations/", $folder, "/0008-token-scopes.sql")),
+            },
         ]
     };
 }
@@ -53,9 +63,9 @@ const POSTGRES: &[Migration] = migrations!("postgres");
 
 /// The steps for a database, in order.
 pub(crate) const fn all(database: &Database) -> &'static [Migration] {
-    match database {
-        Database::Sqlite(_) => SQLITE,
-        Database::Postgres(_) => POSTGRES,
+    match database.engine {
+        Engine::Sqlite(_) => SQLITE,
+        Engine::Postgres(_) => POSTGRES,
     }
 }
 

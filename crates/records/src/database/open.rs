@@ -11,7 +11,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, SqliteConnection};
 use tokio::time::{Instant, sleep};
 
-use super::{Database, Sqlite};
+use super::{Database, Engine, Sqlite};
 use crate::{Error, Result};
 
 /// How long another process may keep the file before a writer gives up.
@@ -29,7 +29,7 @@ impl Database {
     /// Opens a database as it is; a file is made only if that is said.
     pub(crate) async fn connect(url: &str, make: bool) -> Result<Self> {
         match url.split_once(':').map(|(scheme, _)| scheme) {
-            Some("sqlite") => sqlite(url, make).await.map(Self::Sqlite),
+            Some("sqlite") => sqlite(url, make).await.map(|sqlite| Engine::Sqlite(sqlite).into()),
             Some("postgres" | "postgresql") => postgres(url).await,
             _ => Err(Error::invalid("url", "it must begin with sqlite: or postgres:")),
         }
@@ -90,7 +90,7 @@ async fn postgres(url: &str) -> Result<Database> {
     let options = PgConnectOptions::from_str(url).map_err(|error| unclear(&error))?;
     let options = options.application_name("maar").disable_statement_logging();
     let pool = PgPoolOptions::new().max_connections(CONNECTIONS).acquire_timeout(CONNECT);
-    Ok(Database::Postgres(pool.connect_with(options).await?))
+    Ok(Engine::Postgres(pool.connect_with(options).await?).into())
 }
 
 /// Says what is wrong with an address without repeating it: it may hold a password.

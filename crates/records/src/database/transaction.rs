@@ -4,7 +4,8 @@ use sqlx::{AssertSqlSafe, Postgres};
 use tokio::runtime::Handle;
 
 use super::sqlite::Held;
-use super::{Database, Query, Row};
+use super::writes::Write;
+use super::{Database, Engine, Query, Row};
 use crate::Result;
 
 /// What a transaction keeps others out of.
@@ -23,7 +24,11 @@ pub(crate) enum Lock {
 }
 
 /// An open transaction; dropped without [`Transaction::commit`] it never was.
-pub(crate) struct Transaction(Option<Open>);
+pub(crate) struct Transaction {
+    open: Option<Open>,
+    #[expect(dead_code, reason = "it counts when it is dropped, after the commit")]
+    counted: Write,
+}
 
 enum Open {
     Sqlite(Held),
@@ -32,27 +37,28 @@ enum Open {
 
 impl Transaction {
     pub(super) async fn begin(database: &Database, lock: Lock) -> Result<Self> {
-        match database {
-            Database::Sqlite(sqlite) => {
-                let mut transaction = Self(Some(Open::Sqlite(sqlite.writer().await?)));
-                if let Some(Open::Sqlite(held)) = &mut transaction.0 {
+        let counted = database.writes.one();
+        match &database.engine {
+            Engine::Sqlite(sqlite) => {
+                let mut transaction = Self { open: Some(Open::Sqlite(sqlite.writer().await?)), counted };
+                if let Some(Open::Sqlite(held)) = &mut transaction.open {
                     held.begin().await?;
                 }
                 Ok(transaction)
             }
-            Database::Postgres(pool) => {
+            Engine::Postgres(pool) => {
                 let mut open = pool.begin().await?;
                 if !matches!(lock, Lock::None) {
                     let statement = sqlx::query("SELECT pg_advisory_xact_lock($1)");
                     statement.bind(lock as i64).execute(&mut *open).await?;
                 }
-                Ok(Self(Some(Open::Postgres(open))))
+                Ok(Self { open: Some(Open::Postgres(open)), counted })
             }
         }
     }
 
     fn open(&mut self) -> &mut Open {
-        self.0.as_mut().expect("it is taken only by commit and drop, which end the value")
+        self.open.as_mut().expect("it is taken only by commit and drop, which end the value")
     }
 
     /// All rows of an answer.
@@ -97,10 +103,10 @@ impl Transaction {
         match self.open() {
             Open::Sqlite(held) => {
                 held.commit().await?;
-                self.0 = None;
+                self.open = None;
             }
             Open::Postgres(_) => {
-                if let Some(Open::Postgres(open)) = self.0.take() {
+                if let Some(Open::Postgres(open)) = self.open.take() {
                     open.commit().await?;
                 }
             }
@@ -113,7 +119,7 @@ impl Drop for Transaction {
     fn drop(&mut self) {
         // PostgreSQL's does this itself. SQLite's file stays locked for other processes until it is done, so it is not
         // left to the next writer, who does it where there is no runtime any more.
-        if let (Some(Open::Sqlite(mut held)), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+        if let (Some(Open::Sqlite(mut held)), Ok(runtime)) = (self.open.take(), Handle::try_current()) {
             runtime.spawn(async move { held.roll_back().await });
         }
     }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::database::{Query, Row};
+use crate::database::{Lock, Query, Row};
 use crate::user::{User, joined_columns};
 use crate::{Error, Records, Result, UserId, text};
 
@@ -118,11 +118,18 @@ impl Records {
         row.map(|row| Ok((Grant::read(&row)?, User::read(&row.under("u_"))?))).transpose()
     }
 
-    /// Ends a grant with all that belongs to it. Ending it again changes nothing.
+    /// Ends a grant with all that belongs to it, also API keys that it gave. Ending it again changes nothing.
     pub async fn revoke_grant(&self, id: &str, now: Timestamp) -> Result<()> {
+        let mut transaction = self.database.begin(Lock::None).await?;
         let query =
             Query::new("UPDATE issuer_grants SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1");
-        self.database.write(query.bind(id).bind(now)).await.map(|_| ())
+        transaction.write(query.bind(id).bind(now)).await?;
+        let query = Query::new(
+            "UPDATE api_keys SET revoked_at = $2 WHERE revoked_at IS NULL \
+             AND token_hash IN (SELECT token_hash FROM issuer_tokens WHERE grant_id = $1)",
+        );
+        transaction.write(query.bind(id).bind(now)).await?;
+        transaction.commit().await
     }
 
     /// Ends the grants of a user that have this scope; how many there were.

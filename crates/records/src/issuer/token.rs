@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::database::{Query, Row};
+use super::grant::words;
+use crate::database::{Lock, Query, Row};
 use crate::{Records, Result, TokenHash};
 
 /// What a token is for.
@@ -47,6 +48,35 @@ pub enum Spent<T> {
     Again(T),
     /// There is none, or it is too old.
     Unknown,
+}
+
+/// A token to be.
+#[derive(Debug, Clone)]
+pub struct NewToken {
+    /// The hash of what the client holds. That of an API key ties the key to the grant: it ends with it.
+    pub token: TokenHash,
+    /// What it is for.
+    pub kind: TokenKind,
+    /// The grant it is of.
+    pub grant: String,
+    /// What it may tell, if that is less than the grant.
+    pub scopes: Option<Vec<String>>,
+    /// From when on it is worth nothing.
+    pub expires_at: Timestamp,
+}
+
+impl NewToken {
+    fn insert(&self) -> Query {
+        let query = Query::new(
+            "INSERT INTO issuer_tokens (token_hash, grant_id, kind, scopes, expires_at) VALUES ($1, $2, $3, $4, $5)",
+        );
+        query
+            .bind(&self.token)
+            .bind(&self.grant)
+            .bind(self.kind.word())
+            .bind(&self.scopes.as_ref().map(|scopes| scopes.join(" ")))
+            .bind(self.expires_at)
+    }
 }
 
 impl Code {
@@ -96,47 +126,58 @@ impl Records {
         })
     }
 
-    /// Keeps a token of a grant.
-    pub async fn create_token(
+    /// Keeps tokens, all or none.
+    pub async fn create_tokens(&self, tokens: &[NewToken]) -> Result<()> {
+        let mut transaction = self.database.begin(Lock::None).await?;
+        for token in tokens {
+            transaction.write(token.insert()).await?;
+        }
+        transaction.commit().await
+    }
+
+    /// The grant of an access token that holds now, and what it may tell if that is less. One that is an API key holds no
+    /// longer than the key.
+    pub async fn access_token(
         &self,
         token: &TokenHash,
-        kind: TokenKind,
-        grant: &str,
-        expires_at: Timestamp,
-    ) -> Result<()> {
+        now: Timestamp,
+    ) -> Result<Option<(String, Option<Vec<String>>)>> {
         let query = Query::new(
-            "INSERT INTO issuer_tokens (token_hash, grant_id, kind, expires_at) VALUES ($1, $2, $3, $4)",
+            "SELECT grant_id, scopes FROM issuer_tokens t WHERE token_hash = $1 AND kind = 'access' \
+             AND used_at IS NULL AND expires_at > $2 AND NOT EXISTS \
+             (SELECT 1 FROM api_keys k WHERE k.token_hash = t.token_hash AND k.revoked_at IS NOT NULL)",
         );
-        let query = query.bind(token).bind(grant).bind(kind.word()).bind(expires_at);
-        self.database.write(query).await.map(|_| ())
+        let Some(row) = self.database.row(query.bind(token).bind(now)).await? else { return Ok(None) };
+        Ok(Some((row.text("grant_id")?, row.optional_text("scopes")?.as_deref().map(words))))
     }
 
-    /// The grant of an access token that holds now.
-    pub async fn access_token(&self, token: &TokenHash, now: Timestamp) -> Result<Option<String>> {
-        let query = Query::new(
-            "SELECT grant_id FROM issuer_tokens WHERE token_hash = $1 AND kind = 'access' AND used_at IS NULL \
-             AND expires_at > $2",
-        );
-        self.database.row(query.bind(token).bind(now)).await?.map(|row| row.text("grant_id")).transpose()
-    }
-
-    /// Uses a refresh token up; the grant it is of.
-    pub async fn spend_refresh_token(&self, token: &TokenHash, now: Timestamp) -> Result<Spent<String>> {
+    /// Uses a refresh token up and keeps what takes its place, both or neither; the grant it is of.
+    pub async fn replace_refresh_token(
+        &self,
+        token: &TokenHash,
+        by: &[NewToken],
+        now: Timestamp,
+    ) -> Result<Spent<String>> {
+        let mut transaction = self.database.begin(Lock::None).await?;
         let query = Query::new(
             "UPDATE issuer_tokens SET used_at = $2 WHERE token_hash = $1 AND kind = 'refresh' \
              AND used_at IS NULL AND expires_at > $2",
         );
-        let first = self.database.write(query.bind(token).bind(now)).await? > 0;
+        let first = transaction.write(query.bind(token).bind(now)).await? > 0;
         let query = Query::new(
             "SELECT grant_id, used_at FROM issuer_tokens WHERE token_hash = $1 AND kind = 'refresh'",
         );
-        let Some(row) = self.database.row(query.bind(token)).await? else { return Ok(Spent::Unknown) };
+        let Some(row) = transaction.row(query.bind(token)).await? else { return Ok(Spent::Unknown) };
         let grant = row.text("grant_id")?;
-        Ok(match (first, row.optional_time("used_at")?) {
-            (true, _) => Spent::First(grant),
-            (false, Some(_)) => Spent::Again(grant),
-            (false, None) => Spent::Unknown,
-        })
+        if !first {
+            let used = row.optional_time("used_at")?.is_some();
+            return Ok(if used { Spent::Again(grant) } else { Spent::Unknown });
+        }
+        for token in by {
+            transaction.write(token.insert()).await?;
+        }
+        transaction.commit().await?;
+        Ok(Spent::First(grant))
     }
 
     /// The grant of a token of any kind, used or not, ended or not, with its kind.
@@ -147,11 +188,18 @@ impl Records {
         Ok(Some((row.text("grant_id")?, kind)))
     }
 
-    /// Makes an access token worth nothing.
+    /// Makes an access token worth nothing, also one that is an API key.
     pub async fn end_access_token(&self, token: &TokenHash, now: Timestamp) -> Result<()> {
+        let mut transaction = self.database.begin(Lock::None).await?;
         let query = Query::new(
             "UPDATE issuer_tokens SET used_at = COALESCE(used_at, $2) WHERE token_hash = $1 AND kind = 'access'",
         );
-        self.database.write(query.bind(token).bind(now)).await.map(|_| ())
+        if transaction.write(query.bind(token).bind(now)).await? > 0 {
+            let query = Query::new(
+                "UPDATE api_keys SET revoked_at = $2 WHERE token_hash = $1 AND revoked_at IS NULL",
+            );
+            transaction.write(query.bind(token).bind(now)).await?;
+        }
+        transaction.commit().await
     }
 }

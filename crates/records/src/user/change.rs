@@ -15,7 +15,46 @@ pub struct UserChange {
     pub email: Option<Option<String>>,
 }
 
+/// What somebody may; what is not said stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether they administer the platform.
+    pub admin: Option<bool>,
+    /// Whether they are let in no more.
+    pub disabled: Option<bool>,
+    /// From when on they are not let in, or never.
+    pub expires: Option<Option<Timestamp>>,
+}
+
 impl Records {
+    /// Changes what a user may, all of it or nothing. Who is disabled by it has no sessions any more.
+    pub async fn set_standing(&self, id: &UserId, wanted: &Standing, now: Timestamp) -> Result<User> {
+        let mut transaction = self.database.begin(Lock::Administrators).await?;
+        let before = guard::Administrators::count(&mut transaction, now).await?;
+        let user = locked(&mut transaction, id).await?;
+        let disabled_at = match wanted.disabled {
+            Some(true) => user.disabled_at.or(Some(now)),
+            Some(false) => None,
+            None => user.disabled_at,
+        };
+        let ends = wanted.disabled == Some(true);
+        let query = Query::new(concat!(
+            "UPDATE users SET admin = $2, disabled_at = $3, expires_at = $4, generation = $5, updated_at = $6 \
+             WHERE id = $1 RETURNING ",
+            columns!()
+        ));
+        let query = query.bind(id).bind(wanted.admin.unwrap_or(user.admin)).bind(disabled_at);
+        let query = query.bind(wanted.expires.unwrap_or(user.expires_at));
+        let query = query.bind(user.generation + i64::from(ends)).bind(now);
+        let row = transaction.row(query).await?.ok_or(Error::NotFound { what: "user" })?;
+        before.allow(guard::Administrators::count(&mut transaction, now).await?)?;
+        if ends {
+            session::end_all(&mut transaction, id, None, now).await?;
+        }
+        transaction.commit().await?;
+        User::read(&row)
+    }
+
     /// Changes how a user is called and reached.
     pub async fn update_user(&self, id: &UserId, change: &UserChange, now: Timestamp) -> Result<User> {
         let mut transaction = self.database.begin(Lock::None).await?;

@@ -1,8 +1,8 @@
 //! What the OpenID provider keeps, and kubeconfigs.
 
 use maar_records::{
-    Code, DeviceState, Error, Interaction, Kubeconfig, KubeconfigId, NewDevice, NewGrant, Page, SigningKey,
-    Spent, TokenHash, TokenKind, User,
+    Code, DeviceState, Error, Interaction, KeyId, Kubeconfig, KubeconfigId, NewDevice, NewGrant, NewKey,
+    NewToken, Page, SigningKey, Spent, TokenHash, TokenKind, User,
 };
 use serde_json::json;
 
@@ -18,6 +18,10 @@ fn grant(user: &User, id: &str, scopes: &[&str]) -> NewGrant {
         signed_in_at: Some(at(0)),
         expires_at: at(1000),
     }
+}
+
+fn token_of(grant: &str, token: &str, kind: TokenKind) -> NewToken {
+    NewToken { token: hash(token), kind, grant: grant.to_owned(), scopes: None, expires_at: at(60) }
 }
 
 fn hash(text: &str) -> TokenHash {
@@ -70,20 +74,69 @@ on_both!(codes_and_refresh_tokens_are_used_once_and_that_is_noticed, async |worl
     records.create_code(&hash("late"), &code).await.unwrap();
     assert_eq!(records.spend_code(&hash("late"), at(60)).await.unwrap(), Spent::Unknown);
 
-    records.create_token(&hash("r"), TokenKind::Refresh, "g", at(60)).await.unwrap();
-    records.create_token(&hash("a"), TokenKind::Access, "g", at(60)).await.unwrap();
-    assert_eq!(records.spend_refresh_token(&hash("a"), at(1)).await.unwrap(), Spent::Unknown, "another kind");
+    let first = [token_of("g", "r", TokenKind::Refresh), token_of("g", "a", TokenKind::Access)];
+    records.create_tokens(&first).await.unwrap();
+    let replace = async |token: &str, seconds| {
+        records.replace_refresh_token(&hash(token), &[], at(seconds)).await.unwrap()
+    };
+    assert_eq!(replace("a", 1).await, Spent::Unknown, "another kind");
     assert_eq!(records.access_token(&hash("r"), at(1)).await.unwrap(), None, "another kind");
-    assert_eq!(records.access_token(&hash("a"), at(59)).await.unwrap().as_deref(), Some("g"));
+    assert_eq!(records.access_token(&hash("a"), at(59)).await.unwrap(), Some(("g".to_owned(), None)));
     assert_eq!(records.access_token(&hash("a"), at(60)).await.unwrap(), None);
-    assert_eq!(records.spend_refresh_token(&hash("r"), at(1)).await.unwrap(), Spent::First("g".to_owned()));
-    assert_eq!(records.spend_refresh_token(&hash("r"), at(2)).await.unwrap(), Spent::Again("g".to_owned()));
+    assert_eq!(replace("r", 1).await, Spent::First("g".to_owned()));
+    assert_eq!(replace("r", 2).await, Spent::Again("g".to_owned()));
     records.end_access_token(&hash("a"), at(3)).await.unwrap();
     assert_eq!(records.access_token(&hash("a"), at(4)).await.unwrap(), None);
     let found = records.grant_of_token(&hash("a")).await.unwrap();
     assert_eq!(found, Some(("g".to_owned(), TokenKind::Access)));
     records.purge(at(61), at(61)).await.unwrap();
     assert_eq!(records.grant_of_token(&hash("a")).await.unwrap(), None);
+});
+
+on_both!(a_refresh_token_is_replaced_or_still_there, async |world: World| {
+    let records = &world.records;
+    let ada = user(records, "ada").await;
+    records.create_grant(&grant(&ada, "g", &["openid", "email"]), at(0)).await.unwrap();
+    records.create_tokens(&[token_of("g", "r", TokenKind::Refresh)]).await.unwrap();
+    // What cannot be kept leaves all as it was: the client tries again.
+    let twice = [token_of("g", "x", TokenKind::Access), token_of("g", "x", TokenKind::Refresh)];
+    assert!(records.replace_refresh_token(&hash("r"), &twice, at(1)).await.is_err());
+    assert_eq!(records.grant_of_token(&hash("x")).await.unwrap(), None);
+    let less = NewToken { scopes: Some(vec!["openid".to_owned()]), ..token_of("g", "a", TokenKind::Access) };
+    let by = [less, token_of("g", "n", TokenKind::Refresh)];
+    let spent = records.replace_refresh_token(&hash("r"), &by, at(2)).await.unwrap();
+    assert_eq!(spent, Spent::First("g".to_owned()));
+    let told = records.access_token(&hash("a"), at(3)).await.unwrap();
+    assert_eq!(told, Some(("g".to_owned(), Some(vec!["openid".to_owned()]))));
+});
+
+on_both!(an_api_key_of_a_grant_ends_with_it, async |world: World| {
+    let records = &world.records;
+    let ada = user(records, "ada").await;
+    let key = |name: &str| NewKey {
+        id: KeyId::new(format!("k-{name}")),
+        token: hash(name),
+        user: ada.id.clone(),
+        name: name.to_owned(),
+        scopes: Vec::new(),
+        expires_at: None,
+    };
+    let works = async |name: &str| records.authenticate_key(&hash(name), at(5)).await.unwrap().is_some();
+    let tells = async |name: &str| records.access_token(&hash(name), at(5)).await.unwrap().is_some();
+    for (id, name) in [("g", "by-grant"), ("h", "by-token"), ("i", "on-the-pages")] {
+        records.create_grant(&grant(&ada, id, &["maar"]), at(0)).await.unwrap();
+        records.create_key(&key(name), at(0)).await.unwrap();
+        records.create_tokens(&[token_of(id, name, TokenKind::Access)]).await.unwrap();
+        assert!(works(name).await && tells(name).await);
+    }
+    records.create_key(&key("of-nobody"), at(0)).await.unwrap();
+    records.end_access_token(&hash("of-nobody"), at(1)).await.unwrap();
+    records.revoke_grant("g", at(1)).await.unwrap();
+    assert!(!works("by-grant").await && works("by-token").await && works("of-nobody").await);
+    records.end_access_token(&hash("by-token"), at(2)).await.unwrap();
+    assert!(!works("by-token").await && !tells("by-token").await);
+    records.revoke_key(&KeyId::new("k-on-the-pages"), at(3)).await.unwrap();
+    assert!(!tells("on-the-pages").await, "and tells nobody who its owner is");
 });
 
 on_both!(a_device_is_answered_once_and_heard_once, async |world: World| {
@@ -166,8 +219,12 @@ on_both!(kubeconfigs_are_listed_and_revoked, async |world: World| {
     assert_eq!(records.kubeconfig(&KubeconfigId::new("a")).await.unwrap().revoked_at, Some(at(5)));
     assert_eq!(records.live_kubeconfigs(&ada.id, at(7)).await.unwrap(), [one("b", 2)]);
     assert_eq!(records.live_kubeconfigs(&ada.id, at(100)).await.unwrap(), []);
-    assert_eq!(records.ended_kubeconfigs(&ada.id, at(99)).await.unwrap(), []);
-    assert_eq!(records.ended_kubeconfigs(&ada.id, at(100)).await.unwrap(), [one("b", 2)]);
+    let eve = user(records, "eve").await;
+    let hers = Kubeconfig { user: eve.id, expires_at: at(50), ..one("c", 3) };
+    records.create_kubeconfig(&hers).await.unwrap();
+    assert_eq!(records.ended_kubeconfigs(at(49)).await.unwrap(), []);
+    assert_eq!(records.ended_kubeconfigs(at(99)).await.unwrap(), std::slice::from_ref(&hers));
+    assert_eq!(records.ended_kubeconfigs(at(100)).await.unwrap(), [hers, one("b", 2)], "of everybody");
     let error = records.revoke_kubeconfig(&KubeconfigId::new("none"), at(5)).await.unwrap_err();
     assert!(matches!(error, Error::NotFound { what: "kubeconfig" }), "{error}");
 });

@@ -12,6 +12,7 @@ mod issuer;
 mod keys;
 mod kill;
 mod paging;
+mod ports;
 mod saved;
 mod schema;
 mod sessions;

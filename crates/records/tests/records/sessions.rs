@@ -109,6 +109,20 @@ on_both!(a_login_with_the_old_password_does_not_outlive_the_change, async |world
     assert!(!let_in(records, "new", 4).await);
 });
 
+on_both!(what_another_process_ends_is_over_within_a_second, async |world: World| {
+    let (records, other) = (&world.records, Records::open(&world.url).await.unwrap());
+    let alice = user(records, "alice").await;
+    let one = session(records, &alice, "one").await;
+    assert!(let_in(records, "one", 10).await);
+    other.revoke_session(&one, at(10)).await.unwrap();
+    assert!(let_in(records, "one", 10).await, "the database is not asked for every request");
+    assert!(!let_in(records, "one", 11).await);
+    session(records, &alice, "two").await;
+    assert!(let_in(records, "two", 12).await);
+    records.clone().disable(&alice.id, at(12)).await.unwrap();
+    assert!(!let_in(records, "two", 12).await, "what is done here is done at once");
+});
+
 on_both!(use_is_noted_once_a_minute, async |world: World| {
     let records = &world.records;
     let alice = user(records, "alice").await;

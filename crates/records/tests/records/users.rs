@@ -1,6 +1,6 @@
 //! Users: names, passwords, and somebody who administers.
 
-use maar_records::{Error, NewUser, Page, PasswordHash, UserChange, UserFilter, UserId};
+use maar_records::{Error, NewUser, Page, PasswordHash, Standing, UserChange, UserFilter, UserId};
 
 use crate::support::{World, admin, at, new_user, user};
 
@@ -104,6 +104,29 @@ on_both!(the_last_administrator_stays, async |world: World| {
     );
     records.enable(&bob.id, at(4)).await.unwrap();
     assert_eq!(records.disable(&root.id, at(5)).await.unwrap().disabled_at, Some(at(5)));
+});
+
+on_both!(what_somebody_may_changes_whole_or_not_at_all, async |world: World| {
+    let records = &world.records;
+    let root = admin(records, "root").await;
+    let bob = user(records, "bob").await;
+    let both = Standing { expires: Some(Some(at(99))), disabled: Some(true), admin: None };
+    let refused = records.set_standing(&root.id, &both, at(1)).await;
+    assert!(matches!(refused, Err(Error::LastAdministrator)), "{refused:?}");
+    assert_eq!(records.user(&root.id).await.unwrap(), root, "nothing of it is left behind");
+    let all = Standing { admin: Some(true), ..both };
+    let changed = records.set_standing(&bob.id, &all, at(2)).await.unwrap();
+    assert_eq!((changed.disabled_at, changed.expires_at, changed.admin), (Some(at(2)), Some(at(99)), true));
+    assert!(changed.generation > bob.generation, "sessions are of an older one");
+    let later = records.set_standing(&bob.id, &all, at(3)).await.unwrap();
+    assert_eq!(later.disabled_at, Some(at(2)), "since when stays");
+    assert!(matches!(records.disable(&root.id, at(4)).await, Err(Error::LastAdministrator)));
+    let back = Standing { disabled: Some(false), expires: Some(None), admin: None };
+    let back = records.set_standing(&bob.id, &back, at(5)).await.unwrap();
+    assert_eq!((back.disabled_at, back.expires_at, back.admin), (None, None, true));
+    records.disable(&root.id, at(6)).await.unwrap();
+    let none = records.set_standing(&UserId::new("nobody"), &Standing::default(), at(7)).await;
+    assert!(matches!(none, Err(Error::NotFound { what: "user" })), "{none:?}");
 });
 
 on_both!(administrators_cannot_remove_each_other_at_once, async |world: World| {
