@@ -17,13 +17,13 @@ mod listen;
 mod sftp;
 mod wire;
 
-use std::{env, io, process::ExitCode};
+use std::{env, fs::File, io, os::fd::AsFd as _, process::ExitCode};
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let result = match words[..] {
-        ["sftp"] => sftp::serve(io::stdin().lock(), io::stdout().lock()),
+        ["sftp"] => output().and_then(|output| sftp::serve(io::stdin().lock(), output)),
         ["listen", address, port] => listen::serve(address, port),
         ["connect", path] => connect::serve(path),
         ["digest"] => digest::own().map(|text| println!("{text}")),
@@ -36,4 +36,9 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Standard output without a buffer: that of the library looks for lines in whatever passes.
+fn output() -> io::Result<File> {
+    io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }

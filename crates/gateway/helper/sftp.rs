@@ -234,22 +234,13 @@ impl Server {
     fn read(&mut self, id: u32, reader: &mut Reader<'_>) -> Answer {
         let (of, offset, length) = (reader.string()?, reader.u64()?, reader.u32()?);
         let (file, _) = self.file(of)?;
-        let mut data = vec![0; length.min(CHUNK) as usize];
-        let mut filled = 0;
-        // Whole unless the file ends: a client that gets less has to ask again.
-        while filled < data.len() {
-            match file.read_at(&mut data[filled..], offset + filled as u64) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) if filled > 0 => break,
-                Err(error) => return Err(error.into()),
-            }
-        }
+        let most = length.min(CHUNK) as usize;
+        let (message, filled) =
+            Message::new(DATA).u32(id).filled(most, |data| read_whole(file, data, offset))?;
         if filled == 0 && length > 0 {
             return Err(Refusal::End);
         }
-        Ok(Message::new(DATA).u32(id).string(&data[..filled]))
+        Ok(message)
     }
 
     fn write(&mut self, id: u32, reader: &mut Reader<'_>) -> Answer {
@@ -315,6 +306,21 @@ impl Server {
             _ => Err(Refusal::Unsupported),
         }
     }
+}
+
+/// Reads as much as there is room for unless the file ends: a client that gets less has to ask again.
+fn read_whole(file: &File, data: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < data.len() {
+        match file.read_at(&mut data[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) if filled > 0 => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 fn act_on_paths(kind: u8, id: u32, reader: &mut Reader<'_>) -> Answer {

@@ -63,6 +63,20 @@ impl Message {
         with_length
     }
 
+    /// A string of at most so many bytes that `fill` writes; what it has not filled is not sent.
+    pub(crate) fn filled<E>(
+        mut self,
+        most: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<(Self, usize), E> {
+        let begin = self.0.len() + 4;
+        self.0.resize(begin + most, 0);
+        let count = fill(&mut self.0[begin..])?;
+        self.0.truncate(begin + count);
+        self.0[begin - 4..begin].copy_from_slice(&u32::try_from(count).unwrap_or(u32::MAX).to_be_bytes());
+        Ok((self, count))
+    }
+
     /// The message with its length.
     pub(crate) fn done(mut self) -> Vec<u8> {
         let length = u32::try_from(self.0.len() - 4).unwrap_or(u32::MAX);

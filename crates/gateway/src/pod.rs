@@ -27,6 +27,11 @@ use upgrade::Socket;
 /// How long the cluster may take to begin something.
 const BEGIN: Duration = Duration::from_secs(30);
 
+/// Ends what does not come to its end by then: whatever runs in a Pod can be silent, or talk, for ever.
+pub(crate) async fn in_time<T>(doing: impl Future<Output = Result<T, PodError>>) -> Result<T, PodError> {
+    timeout(BEGIN, doing).await.map_err(|_| PodError::Silent)?
+}
+
 /// A container in a Pod.
 #[derive(Clone)]
 pub struct Place {
@@ -74,7 +79,11 @@ pub struct Input {
 }
 
 /// What comes out of a program.
-pub struct Output(SplitStream<Socket>);
+pub struct Output {
+    stream: SplitStream<Socket>,
+    /// Of its standard output, what was looked at and put back.
+    back: Option<Bytes>,
+}
 
 /// A part of what comes out.
 #[derive(Debug)]
@@ -107,28 +116,36 @@ const RESIZE: u8 = 4;
 const CLOSE: u8 = 255;
 
 impl Input {
-    async fn message(&mut self, channel: u8, bytes: &[u8]) -> Result<(), PodError> {
-        let mut message = BytesMut::with_capacity(1 + bytes.len());
+    async fn message(&mut self, channel: u8, parts: &[impl AsRef<[u8]>]) -> Result<(), PodError> {
+        let length: usize = parts.iter().map(|part| part.as_ref().len()).sum();
+        let mut message = BytesMut::with_capacity(1 + length);
         message.put_u8(channel);
-        message.put_slice(bytes);
+        for part in parts {
+            message.put_slice(part.as_ref());
+        }
         let sent = self.sink.send(Message::Binary(message.freeze())).await;
         sent.map_err(|error| PodError::Broken(Box::new(error)))
     }
 
     /// Gives the program something to read.
     pub async fn send(&mut self, bytes: &[u8]) -> Result<(), PodError> {
-        self.message(STDIN, bytes).await
+        self.message(STDIN, &[bytes]).await
+    }
+
+    /// The same of several parts, in one message: those between pay for each.
+    pub(crate) async fn send_all(&mut self, parts: &[Bytes]) -> Result<(), PodError> {
+        self.message(STDIN, parts).await
     }
 
     /// Tells the program that there is no more to read. Clusters before 1.30 cannot be told.
     pub async fn end(&mut self) -> Result<(), PodError> {
-        if self.can_end { self.message(CLOSE, &[STDIN]).await } else { Ok(()) }
+        if self.can_end { self.message(CLOSE, &[[STDIN]]).await } else { Ok(()) }
     }
 
     /// Tells the program how large its terminal is.
     pub async fn resize(&mut self, columns: u16, rows: u16) -> Result<(), PodError> {
         let size = format!("{{\"Width\":{columns},\"Height\":{rows}}}");
-        self.message(RESIZE, size.as_bytes()).await
+        self.message(RESIZE, &[size]).await
     }
 
     /// Keeps those between from closing a stream on which nothing is said.
@@ -139,10 +156,18 @@ impl Input {
 }
 
 impl Output {
-    /// The next part.
+    /// Gives `bytes` as the next part of standard output.
+    pub(crate) fn put_back(&mut self, bytes: Bytes) {
+        self.back = Some(bytes).filter(|bytes| !bytes.is_empty());
+    }
+
+    /// The next part, which is never empty.
     pub async fn next(&mut self) -> Result<Part, PodError> {
+        if let Some(bytes) = self.back.take() {
+            return Ok(Part::Stdout(bytes));
+        }
         loop {
-            let message = match self.0.next().await {
+            let message = match self.stream.next().await {
                 None => return Ok(Part::Ended(Exit::lost())),
                 Some(message) => message.map_err(|error| PodError::Broken(Box::new(error)))?,
             };
@@ -189,10 +214,9 @@ impl Place {
         let pods = Request::new(Pod::url_path(&(), Some(&self.namespace)));
         let request =
             pods.exec(&self.pod, command.iter().cloned(), &parameters).map_err(PodError::Request)?;
-        let opened = timeout(BEGIN, upgrade::open(&self.client, request)).await;
-        let (socket, can_end) = opened.map_err(|_| PodError::Silent)??;
+        let (socket, can_end) = in_time(upgrade::open(&self.client, request)).await?;
         let (sink, stream) = socket.split();
-        Ok((Input { sink, can_end }, Output(stream)))
+        Ok((Input { sink, can_end }, Output { stream, back: None }))
     }
 
     /// A connection to a port on the loopback address of the Pod. That nobody listens there shows by its end.
@@ -202,5 +226,17 @@ impl Place {
         let mut opened =
             opened.map_err(|_| PodError::Silent)?.map_err(|error| PodError::Open(Box::new(error)))?;
         opened.take_stream(port).ok_or(PodError::Silent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_never_answers_is_not_waited_for_for_ever() {
+        let silent = in_time(std::future::pending::<Result<(), PodError>>()).await;
+        assert!(matches!(silent, Err(PodError::Silent)));
+        assert!(in_time(async { Ok(1) }).await.is_ok());
     }
 }

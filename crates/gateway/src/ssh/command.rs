@@ -1,5 +1,7 @@
 //! What runs in the Pod: command lines, and which variables a client may set. Pure.
 
+use super::session::Size;
+
 /// The most variables that a client may set.
 const MOST: usize = 64;
 /// The longest value of one.
@@ -23,70 +25,84 @@ pub(super) fn term(name: &str) -> Option<&str> {
     (!name.is_empty() && name.len() <= 64 && name.chars().all(plain)).then_some(name)
 }
 
-/// Sets the variables after the first two words, finds the user's shell and goes home, as sshd does.
-const BEFORE: &str = r#"command=$1; shift
+/// Gives the terminal its size before anything looks at it (the size that exec carries comes when the program runs
+/// already), sets the variables, finds the user's shell and goes home, as sshd does.
+const BEFORE: &str = r#"command=$1 rows=$2 columns=$3; shift 3
+if [ -n "$rows" ]; then stty rows "$rows" cols "$columns" 2>/dev/null; fi
 for variable in "$@"; do export "$variable"; done
 if [ ! -x "${SHELL:-}" ]; then SHELL=/bin/sh; if [ -x /bin/bash ]; then SHELL=/bin/bash; fi; export SHELL; fi
 if [ -d "${HOME:-}" ]; then cd "$HOME"; fi
 "#;
 
-fn words(script: String, command: &str, variables: &[(String, String)]) -> Vec<String> {
-    let mut words =
-        vec!["/bin/sh".to_owned(), "-c".to_owned(), script, "maar".to_owned(), command.to_owned()];
-    words.extend(variables.iter().map(|(name, value)| format!("{name}={value}")));
+/// What a program finds when it begins: the size of its terminal, if it has one, and variables.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Setting<'a> {
+    pub(super) size: Option<Size>,
+    pub(super) variables: &'a [(String, String)],
+}
+
+fn words(end: &str, command: &str, setting: Setting<'_>) -> Vec<String> {
+    let number =
+        |length: fn(Size) -> u16| setting.size.map(|size| length(size).to_string()).unwrap_or_default();
+    let (rows, columns) = (number(|size| size.rows), number(|size| size.columns));
+    let script = format!("{BEFORE}{end}");
+    let mut words = ["/bin/sh", "-c", &script, "maar", command, &rows, &columns].map(str::to_owned).to_vec();
+    words.extend(setting.variables.iter().map(|(name, value)| format!("{name}={value}")));
     words
 }
 
 /// A login shell.
-pub(super) fn shell(variables: &[(String, String)]) -> Vec<String> {
-    words(format!("{BEFORE}exec \"$SHELL\" -l"), "", variables)
+pub(super) fn shell(setting: Setting<'_>) -> Vec<String> {
+    words("exec \"$SHELL\" -l", "", setting)
 }
 
 /// A command, as the user's shell understands it.
-pub(super) fn run(command: &str, variables: &[(String, String)]) -> Vec<String> {
-    words(format!("{BEFORE}exec \"$SHELL\" -c \"$command\""), command, variables)
-}
-
-/// The helper at a path, with its arguments, in the user's home.
-pub(super) fn helper(path: &str, arguments: &[&str]) -> Vec<String> {
-    let script = "if [ -d \"${HOME:-}\" ]; then cd \"$HOME\"; fi; exec \"$0\" \"$@\"";
-    let mut words = vec!["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned(), path.to_owned()];
-    words.extend(arguments.iter().map(|&word| word.to_owned()));
-    words
+pub(super) fn run(command: &str, setting: Setting<'_>) -> Vec<String> {
+    words("exec \"$SHELL\" -c \"$command\"", command, setting)
 }
 
 /// Places that are tried for the helper, in order.
-const PLACES: &str = r#""${TMPDIR:-}" /tmp /var/tmp /dev/shm "${HOME:-}""#;
+pub(super) const PLACES: &str = r#""${TMPDIR:-}" /tmp /var/tmp /dev/shm "${HOME:-}""#;
 
-/// Says where the helper with this digest is, if it is anywhere. Only a folder that is ours will do: others in the
-/// container must not give us a program to run.
-pub(super) fn locate(digest: &str) -> Vec<String> {
+/// What is said before the helper has its turn.
+pub(super) const THERE: u8 = b'+';
+
+/// Begins the helper with this digest, with its arguments, in the user's home, and says so first; says nothing where there
+/// is none. It is looked for every time: a container that has begun anew has none of the files that it had, and whatever
+/// is remembered of it is remembered too late. Only a folder that is ours will do: others in the container must not give
+/// us a program to run.
+pub(super) fn helper(places: &str, digest: &str, arguments: &[&str]) -> Vec<String> {
+    let there = char::from(THERE);
     let script = format!(
-        r#"for place in {PLACES}; do
-[ -n "$place" ] || continue
+        r#"for place in {places}; do
+case $place in /*) ;; *) continue ;; esac
 folder="$place/.maar-$1"
 if [ -d "$folder" ] && [ ! -L "$folder" ] && [ -O "$folder" ] && [ -x "$folder/helper" ]; then
-if [ "$("$folder/helper" digest 2>/dev/null)" = "$1" ]; then echo "$folder/helper"; exit 0; fi
+if [ "$("$folder/helper" digest 2>/dev/null)" = "$1" ]; then
+shift; if [ -d "${{HOME:-}}" ]; then cd "$HOME"; fi
+printf '{there}'; exec "$folder/helper" "$@"
+fi
 fi
 done"#
     );
-    vec!["/bin/sh".to_owned(), "-c".to_owned(), script, "maar".to_owned(), digest.to_owned()]
+    let words = ["/bin/sh", "-c", &script, "maar", digest].into_iter().chain(arguments.iter().copied());
+    words.map(str::to_owned).collect()
 }
 
-/// Takes the helper, of so many bytes, from standard input, and says where it is. The first place that can be written
-/// to and lets programs run is taken; the file is there whole or not at all.
-pub(super) fn bring(digest: &str, size: usize) -> Vec<String> {
+/// Takes the helper, of so many bytes, from standard input. The first place that can be written to and lets programs run
+/// is taken; the file is there whole or not at all.
+pub(super) fn bring(places: &str, digest: &str, size: usize) -> Vec<String> {
     let script = format!(
         r#"umask 077
-for place in {PLACES}; do
-[ -n "$place" ] || continue
+for place in {places}; do
+case $place in /*) ;; *) continue ;; esac
 folder="$place/.maar-$1"
 mkdir -m 700 "$folder" 2>/dev/null || {{ [ -d "$folder" ] && [ ! -L "$folder" ] && [ -O "$folder" ]; }} || continue
 part="$folder/helper.$$"
 {{ printf '#!/bin/sh\nexit 0\n' > "$part"; }} 2>/dev/null && chmod 700 "$part" && "$part" 2>/dev/null || continue
 head -c "$2" > "$part" || exit 1
 if [ "$("$part" digest)" != "$1" ]; then rm -f "$part"; echo "the helper did not arrive whole" >&2; exit 1; fi
-mv "$part" "$folder/helper" && echo "$folder/helper"
+mv "$part" "$folder/helper"
 exit
 done
 echo "there is no place for the helper: /tmp and the home cannot be written to, or do not let programs run" >&2
@@ -129,7 +145,8 @@ mod tests {
     #[test]
     fn what_a_client_says_is_never_part_of_a_script() {
         let variables = [("LANG".to_owned(), "'; reboot #".to_owned())];
-        for words in [run("echo '$(x)'", &variables), shell(&variables)] {
+        let setting = Setting { size: None, variables: &variables };
+        for words in [run("echo '$(x)'", setting), shell(setting)] {
             assert!(!words[2].contains("reboot") && !words[2].contains("echo '"), "{}", words[2]);
         }
     }
@@ -137,7 +154,8 @@ mod tests {
     #[test]
     fn a_real_shell_runs_what_is_said() {
         let variables = [("LANG".to_owned(), "a b\"c".to_owned())];
-        let words = run("printf '%s|' \"$LANG\" \"$0\"; exit 7", &variables);
+        let size = Some(Size { columns: 132, rows: 50 });
+        let words = run("printf '%s|' \"$LANG\" \"$0\"; exit 7", Setting { size, variables: &variables });
         let output = std::process::Command::new(&words[0]).args(&words[1..]).output().unwrap();
         assert!(String::from_utf8_lossy(&output.stdout).starts_with("a b\"c|"), "{output:?}");
         assert_eq!(output.status.code(), Some(7));

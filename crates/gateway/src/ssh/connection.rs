@@ -7,6 +7,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use parking_lot::Mutex;
@@ -21,10 +22,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{
     certificate::{Authority, Rights},
     command,
-    door::{Door, Knock, Proof, Visit},
+    door::{Door, Knock, Proof, Report, Visit},
     forward::{self, Forward, Target},
-    helper::Helper,
-    inlet::Inlet,
+    inlet::{Budget, Inlet},
     key::{good_signature, strong},
     remote::Remote,
     session::{Outlet, Session, Size, Wish},
@@ -38,12 +38,15 @@ const PORTS: usize = 16;
 
 /// What the parts of a connection share.
 pub(super) struct Hall {
-    pub(super) helper: Helper,
     visit: OnceLock<Arc<dyn Visit>>,
     inlets: Mutex<HashMap<ChannelId, Inlet>>,
+    /// What waits in all of them.
+    budget: Budget,
     received: AtomicU64,
     sent: AtomicU64,
     channels: AtomicU64,
+    /// How the last program ended.
+    code: Mutex<Option<i32>>,
     /// When something was last carried.
     busy: Mutex<Instant>,
     /// Set when somebody is let in.
@@ -60,12 +63,13 @@ impl std::fmt::Debug for Hall {
 impl Hall {
     pub(super) fn new() -> Self {
         Self {
-            helper: Helper::default(),
             visit: OnceLock::new(),
             inlets: Mutex::default(),
+            budget: Budget::default(),
             received: AtomicU64::default(),
             sent: AtomicU64::default(),
             channels: AtomicU64::default(),
+            code: Mutex::default(),
             busy: Mutex::new(Instant::now()),
             entered: watch::Sender::new(false),
             stop: CancellationToken::new(),
@@ -96,10 +100,16 @@ impl Hall {
         *self.busy.lock() = Instant::now();
     }
 
-    /// Received, sent, channels.
-    pub(super) fn traffic(&self) -> (u64, u64, u64) {
+    /// A program has ended.
+    pub(super) fn ended(&self, code: Option<i32>) {
+        *self.code.lock() = code;
+    }
+
+    /// What there is to say at the end.
+    pub(super) fn report(&self, lasted: Duration, why: String) -> Report {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        (read(&self.received), read(&self.sent), read(&self.channels))
+        let (received, sent, channels) = (read(&self.received), read(&self.sent), read(&self.channels));
+        Report { lasted, received, sent, channels, code: *self.code.lock(), why }
     }
 
     pub(super) fn last_busy(&self) -> Instant {
@@ -108,7 +118,7 @@ impl Hall {
 
     /// The input of a channel, which is made by whoever asks first: what a client sends may come before its reader.
     pub(super) fn inlet(&self, channel: ChannelId) -> Inlet {
-        self.inlets.lock().entry(channel).or_default().clone()
+        self.inlets.lock().entry(channel).or_insert_with(|| Inlet::of(&self.budget)).clone()
     }
 
     pub(super) fn forget(&self, channel: ChannelId) {

@@ -67,6 +67,8 @@ pub struct Report {
     pub sent: u64,
     /// How many shells, commands and connections there were.
     pub channels: u64,
+    /// How the last shell or command ended; nothing if there was none, or it did not end by itself.
+    pub code: Option<i32>,
     /// Why it ended.
     pub why: String,
 }

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     connection::Hall,
+    helper,
     inlet::Inlet,
     session::{Outlet, reason, show},
 };
@@ -64,7 +65,7 @@ impl Forward {
                 Ok(())
             }
             Target::Socket(path) => {
-                let begun = self.hall.helper.begin(&place, &["connect", path]).await;
+                let begun = helper::begin(&place, &["connect", path]).await;
                 let (mut input, mut output) = begun.map_err(|error| reason(&error))?;
                 match output.next().await.map_err(|error| reason(&error))? {
                     Part::Stdout(first) if first.first() == Some(&0) => {

@@ -1,12 +1,11 @@
-//! The helper, and how it gets into a Pod: only when something needs it, once per Pod, as a file of ours alone.
+//! The helper, and how it gets into a Pod: only when something needs it and it is not there, as a file of ours alone.
 
 use std::{fmt::Write as _, sync::LazyLock};
 
 use sha2::{Digest as _, Sha256};
-use tokio::sync::Mutex;
 
 use super::command;
-use crate::pod::{Input, Output, Place, PodError};
+use crate::pod::{Input, Output, Part, Place, PodError, in_time};
 
 /// The program, for machines like the one that runs the gateway.
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/maar-helper"));
@@ -33,46 +32,37 @@ pub(super) enum HelperError {
     Refused(String),
 }
 
-/// Where the helper is in the Pod of a connection, once it is known.
-#[derive(Debug, Default)]
-pub(super) struct Helper(Mutex<Option<(String, String)>>);
-
-impl Helper {
-    /// Begins the helper with these arguments.
-    pub(super) async fn begin(
-        &self,
-        place: &Place,
-        arguments: &[&str],
-    ) -> Result<(Input, Output), HelperError> {
-        let path = self.path(place).await?;
-        Ok(place.exec(&command::helper(&path, arguments), false).await?)
+/// Begins the helper with these arguments, and brings it along where it is not there.
+pub(super) async fn begin(place: &Place, arguments: &[&str]) -> Result<(Input, Output), HelperError> {
+    if let Some(begun) = in_time(begun(place, arguments)).await? {
+        return Ok(begun);
     }
+    in_time(brought(place)).await?.map_err(HelperError::Refused)?;
+    let gone = || HelperError::Refused("it is not where it was put".to_owned());
+    in_time(begun(place, arguments)).await?.ok_or_else(gone)
+}
 
-    async fn path(&self, place: &Place) -> Result<String, HelperError> {
-        let mut known = self.0.lock().await;
-        if let Some((pod, path)) = &*known
-            && *pod == place.pod
-        {
-            return Ok(path.clone());
+/// The helper, if it is there.
+async fn begun(place: &Place, arguments: &[&str]) -> Result<Option<(Input, Output)>, PodError> {
+    let words = command::helper(command::PLACES, &DIGEST, arguments);
+    let (input, mut output) = place.exec(&words, false).await?;
+    loop {
+        match output.next().await? {
+            Part::Stdout(mut said) if said[0] == command::THERE => {
+                // What it says itself may have come with it.
+                output.put_back(said.split_off(1));
+                return Ok(Some((input, output)));
+            }
+            Part::Stderr(_) => {}
+            Part::Stdout(_) | Part::Ended(_) => return Ok(None),
         }
-        let path = match located(place).await? {
-            Some(path) => path,
-            None => brought(place).await?,
-        };
-        *known = Some((place.pod.clone(), path.clone()));
-        Ok(path)
     }
 }
 
-async fn located(place: &Place) -> Result<Option<String>, HelperError> {
-    let (mut input, mut output) = place.exec(&command::locate(&DIGEST), false).await?;
-    input.end().await?;
-    let (said, _) = output.text(4096).await?;
-    Ok(path_in(&said))
-}
-
-async fn brought(place: &Place) -> Result<String, HelperError> {
-    let (mut input, mut output) = place.exec(&command::bring(&DIGEST, PROGRAM.len()), false).await?;
+/// Brings it there, or says why not.
+async fn brought(place: &Place) -> Result<Result<(), String>, PodError> {
+    let words = command::bring(command::PLACES, &DIGEST, PROGRAM.len());
+    let (mut input, mut output) = place.exec(&words, false).await?;
     let sending = async {
         for part in PROGRAM.chunks(PART) {
             // A script that has given up says why.
@@ -83,18 +73,11 @@ async fn brought(place: &Place) -> Result<String, HelperError> {
     };
     let ((), said) = tokio::join!(sending, output.text(4096));
     let (said, exit) = said?;
-    match path_in(&said) {
-        Some(path) if exit.code == Some(0) => Ok(path),
-        _ => {
-            let why = if said.trim().is_empty() { exit.message } else { said.trim().to_owned() };
-            Err(HelperError::Refused(why))
-        }
+    match said.trim() {
+        _ if exit.code == Some(0) => Ok(Ok(())),
+        "" => Ok(Err(exit.message)),
+        said => Ok(Err(said.to_owned())),
     }
-}
-
-/// The path that a script says.
-fn path_in(said: &str) -> Option<String> {
-    said.lines().find(|line| line.starts_with('/') && line.ends_with("/helper")).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -136,30 +119,33 @@ mod tests {
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
     }
 
+    /// Only there: the machine that runs the tests may have helpers in other places.
+    const HERE: &str = "\"$HOME\"";
+
+    /// What the helper says, if it is found in a home.
+    fn found(home: &Path) -> String {
+        let begun = script(&command::helper(HERE, &DIGEST, &["digest"]), home, b"");
+        String::from_utf8_lossy(&begun.stdout).trim().to_owned()
+    }
+
     #[test]
     fn the_helper_arrives_whole_once_for_its_owner_alone() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path();
-        let found_here = || {
-            let located = script(&command::locate(&DIGEST), home, b"");
-            path_in(&String::from_utf8_lossy(&located.stdout))
-                .filter(|path| Path::new(path).starts_with(home))
-        };
-        assert_eq!(found_here(), None, "not there yet");
-        let brought = script(&command::bring(&DIGEST, PROGRAM.len()), home, PROGRAM);
-        let path = path_in(&String::from_utf8_lossy(&brought.stdout)).expect("it says where");
-        assert!(path.starts_with(home.to_str().unwrap()), "{path}");
-        let mode = std::fs::metadata(Path::new(&path).parent().unwrap()).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o700);
-        assert_eq!(found_here(), Some(path.clone()));
-        std::fs::write(&path, b"#!/bin/sh\necho changed\n").unwrap();
-        assert_eq!(found_here(), None, "not the one we brought");
+        assert_eq!(found(home), "", "not there yet");
+        let brought = script(&command::bring(HERE, &DIGEST, PROGRAM.len()), home, PROGRAM);
+        assert!(brought.status.success() && brought.stdout.is_empty(), "{brought:?}");
+        let own = home.join(format!(".maar-{}", *DIGEST));
+        assert_eq!(std::fs::metadata(&own).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(found(home), format!("+{}", *DIGEST), "told first, then what it says itself");
+        std::fs::write(own.join("helper"), b"#!/bin/sh\necho changed\n").unwrap();
+        assert_eq!(found(home), "", "not the one we brought");
     }
 
     #[test]
     fn half_a_helper_is_none() {
         let folder = tempfile::tempdir().unwrap();
-        let brought = script(&command::bring(&DIGEST, 4096), folder.path(), &PROGRAM[..4096]);
+        let brought = script(&command::bring(HERE, &DIGEST, 4096), folder.path(), &PROGRAM[..4096]);
         assert!(!brought.status.success() && brought.stdout.is_empty(), "{brought:?}");
         assert!(String::from_utf8_lossy(&brought.stderr).contains("did not arrive whole"), "{brought:?}");
     }
@@ -170,9 +156,7 @@ mod tests {
         program(elsewhere.path());
         let trap = folder.path().join(format!(".maar-{}", *DIGEST));
         std::os::unix::fs::symlink(elsewhere.path(), trap).unwrap();
-        let located = script(&command::locate(&DIGEST), folder.path(), b"");
-        let said = String::from_utf8_lossy(&located.stdout).into_owned();
-        assert!(!said.contains(folder.path().to_str().unwrap()), "{said}");
+        assert_eq!(found(folder.path()), "");
     }
 
     /// OpenSSH's own client against the helper, without SSH between them.

@@ -3,9 +3,17 @@
 //! russh opens the window of a channel again as soon as something has come, not when it was read, and handles one thing
 //! at a time: to wait here is to answer nothing else, also nothing that has to go out. So a channel that is full is
 //! waited for a moment only, and after each vain wait for twice as long. A program that writes while it reads goes on,
-//! since what it writes gets out in between; one that does not read at all is sent next to nothing.
+//! since what it writes gets out in between; one that does not read at all is sent next to nothing. All channels of a
+//! connection share one budget: many that are half full are as much as one that is.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -13,12 +21,18 @@ use tokio::{sync::Notify, time::timeout};
 
 /// From here on a channel is full.
 const FULL: usize = 2 << 20;
-/// More than this is never held: the channel ends.
+/// From here on all channels of a connection are.
+const ALL_FULL: usize = 8 << 20;
+/// More than this is never held, of a connection with all its channels: the channel ends that brings it.
 const MOST: usize = 64 << 20;
 /// How long a full channel is waited for at first.
 const PATIENCE: Duration = Duration::from_millis(2);
 /// And at most.
 const LONGEST: Duration = Duration::from_secs(2);
+
+/// What waits in all channels of a connection. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Budget(Arc<AtomicUsize>);
 
 /// A channel's input. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +40,7 @@ pub(super) struct Inlet(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
+    budget: Budget,
     state: Mutex<State>,
     filled: Notify,
     drained: Notify,
@@ -47,7 +62,18 @@ struct State {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Overflow;
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.budget.0.fetch_sub(self.state.get_mut().bytes, Ordering::Relaxed);
+    }
+}
+
 impl Inlet {
+    pub(super) fn of(budget: &Budget) -> Self {
+        let (state, filled, drained) = Default::default();
+        Self(Arc::new(Shared { budget: budget.clone(), state, filled, drained }))
+    }
+
     /// Adds what has come, and waits a moment if there is much already.
     pub(super) async fn push(&self, bytes: &[u8]) -> Result<(), Overflow> {
         let wait = {
@@ -55,12 +81,14 @@ impl Inlet {
             if state.closed || state.ended {
                 return Ok(());
             }
+            let all = self.0.budget.0.fetch_add(bytes.len(), Ordering::Relaxed) + bytes.len();
             state.bytes += bytes.len();
             state.parts.push_back(Bytes::copy_from_slice(bytes));
-            if state.bytes > MOST {
+            if all > MOST {
                 return Err(Overflow);
             }
-            (state.bytes > FULL).then(|| PATIENCE.saturating_mul(1 << state.vain.min(10)).min(LONGEST))
+            (state.bytes > FULL || all > ALL_FULL)
+                .then(|| PATIENCE.saturating_mul(1 << state.vain.min(10)).min(LONGEST))
         };
         self.0.filled.notify_one();
         let Some(wait) = wait else { return Ok(()) };
@@ -83,29 +111,53 @@ impl Inlet {
         let mut state = self.0.state.lock();
         state.closed = true;
         state.parts.clear();
-        state.bytes = 0;
+        self.0.budget.0.fetch_sub(std::mem::take(&mut state.bytes), Ordering::Relaxed);
         drop(state);
         self.0.drained.notify_one();
     }
 
     /// The next part; nothing when there is no more. For one reader.
     pub(super) async fn pull(&self) -> Option<Bytes> {
+        self.gather(0).await.pop()
+    }
+
+    /// The next part, and of those that are there already as many as are no longer than `most` with it; nothing when
+    /// there is no more. For one reader.
+    pub(super) async fn gather(&self, most: usize) -> Vec<Bytes> {
         loop {
             {
                 let mut state = self.0.state.lock();
-                if let Some(part) = state.parts.pop_front() {
-                    state.bytes -= part.len();
-                    state.vain = 0;
+                let parts = state.take(most);
+                if !parts.is_empty() {
+                    let length = parts.iter().map(Bytes::len).sum();
+                    self.0.budget.0.fetch_sub(length, Ordering::Relaxed);
                     drop(state);
                     self.0.drained.notify_one();
-                    return Some(part);
+                    return parts;
                 }
                 if state.ended || state.closed {
-                    return None;
+                    return parts;
                 }
             }
             self.0.filled.notified().await;
         }
+    }
+}
+
+impl State {
+    fn take(&mut self, most: usize) -> Vec<Bytes> {
+        let (mut taken, mut length) = (Vec::new(), 0);
+        while let Some(part) = self.parts.front()
+            && (taken.is_empty() || length + part.len() <= most)
+        {
+            length += part.len();
+            taken.extend(self.parts.pop_front());
+        }
+        if !taken.is_empty() {
+            self.bytes -= length;
+            self.vain = 0;
+        }
+        taken
     }
 }
 
@@ -124,6 +176,22 @@ mod tests {
         assert_eq!(inlet.pull().await.unwrap(), "one");
         assert_eq!(inlet.pull().await.unwrap(), "two");
         assert_eq!(inlet.pull().await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_is_read_together_up_to_a_length() {
+        let budget = Budget::default();
+        let inlet = Inlet::of(&budget);
+        for part in [&b"longer than all"[..], b"one", b"two", b"three"] {
+            inlet.push(part).await.unwrap();
+        }
+        assert_eq!(inlet.gather(6).await, ["longer than all"], "never nothing");
+        assert_eq!(inlet.gather(6).await, ["one", "two"]);
+        assert_eq!(budget.0.load(Ordering::Relaxed), 5);
+        inlet.end();
+        assert_eq!(inlet.gather(6).await, ["three"]);
+        assert!(inlet.gather(6).await.is_empty(), "the end");
+        assert_eq!(budget.0.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test(start_paused = true)]
@@ -161,6 +229,30 @@ mod tests {
         inlet.push(b"late").await.unwrap();
         assert_eq!(inlet.pull().await, None);
         assert_eq!(inlet.0.state.lock().bytes, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_channels_hold_no_more_than_one() {
+        let budget = Budget::default();
+        let inlets: Vec<Inlet> = (0..64).map(|_| Inlet::of(&budget)).collect();
+        let (part, begin) = (vec![0; 32 * 1024], Instant::now());
+        let mut sent = 0;
+        while begin.elapsed() < Duration::from_mins(10) {
+            for inlet in &inlets {
+                assert_eq!(inlet.push(&part).await, Ok(()), "ten minutes are held");
+                sent += part.len();
+            }
+        }
+        assert!(sent < MOST, "{sent} bytes in ten minutes");
+        assert_eq!(budget.0.load(Ordering::Relaxed), sent);
+        let one = vec![0; MOST];
+        assert_eq!(inlets[0].push(&one).await, Err(Overflow));
+        // What is read, closed or forgotten waits no more.
+        inlets[0].close();
+        inlets[1].pull().await.unwrap();
+        assert!(budget.0.load(Ordering::Relaxed) < sent);
+        drop(inlets);
+        assert_eq!(budget.0.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,10 +15,11 @@ use tokio_util::sync::CancellationToken;
 use super::{
     connection::Hall,
     frame::{CREDIT, Frame, Frames, PART},
+    helper,
     inlet::Inlet,
     session::reason,
 };
-use crate::pod::{Input, Output, Part, PodError};
+use crate::pod::{Input, Output, Part, PodError, in_time};
 
 /// A port that is open in the Pod.
 pub(super) struct Remote {
@@ -42,6 +43,9 @@ struct Line {
     stop: CancellationToken,
 }
 
+/// How much of what a helper complains about is read.
+const COMPLAINTS: usize = 4096;
+
 /// Where it listens: always on the loopback address, whatever is asked, as sshd does unless it is told otherwise.
 const LOOPBACK: &str = "127.0.0.1";
 
@@ -55,10 +59,10 @@ impl Remote {
     ) -> Result<u32, String> {
         let wanted = u16::try_from(port).map_err(|_| "this is no port".to_owned())?;
         let place = hall.place()?;
-        let begun = hall.helper.begin(&place, &["listen", LOOPBACK, &wanted.to_string()]).await;
+        let begun = helper::begin(&place, &["listen", LOOPBACK, &wanted.to_string()]).await;
         let (input, mut output) = begun.map_err(|error| reason(&error))?;
-        let mut frames = Frames::default();
-        let opened = listening(&mut output, &mut frames).await?;
+        // The connection waits for the answer, with all its channels.
+        let (opened, frames) = in_time(listening(&mut output)).await.map_err(|error| reason(&error))??;
         let remote = Arc::new(Self {
             hall,
             handle,
@@ -206,19 +210,91 @@ impl Remote {
     }
 }
 
-/// Waits until the helper says which port it has.
-async fn listening(output: &mut Output, frames: &mut Frames) -> Result<u16, String> {
-    let mut said = String::new();
+/// Waits until the helper says which port it has; also what it said after that.
+async fn listening(output: &mut Output) -> Result<Result<(u16, Frames), String>, PodError> {
+    let mut greeting = Greeting::default();
     loop {
-        match output.next().await.map_err(|error| reason(&error))? {
-            Part::Stdout(bytes) => frames.add(&bytes),
-            Part::Stderr(bytes) => said.push_str(&String::from_utf8_lossy(&bytes)),
+        match greeting.take(output.next().await?) {
+            Ok(None) => {}
+            Ok(Some(port)) => return Ok(Ok((port, greeting.frames))),
+            Err(why) => return Ok(Err(why)),
+        }
+    }
+}
+
+/// What the helper says first. Whatever runs in its place holds no more of our memory than this. Pure.
+#[derive(Debug, Default)]
+struct Greeting {
+    frames: Frames,
+    /// Its complaints, the first of them.
+    said: Vec<u8>,
+}
+
+impl Greeting {
+    /// The port, as soon as it is said.
+    fn take(&mut self, part: Part) -> Result<Option<u16>, String> {
+        let nonsense = || "the helper says nonsense".to_owned();
+        match part {
+            Part::Stderr(bytes) => {
+                let room = COMPLAINTS.saturating_sub(self.said.len()).min(bytes.len());
+                self.said.extend_from_slice(&bytes[..room]);
+                Ok(None)
+            }
             Part::Ended(exit) => {
-                return Err(if said.is_empty() { exit.message } else { said.trim().to_owned() });
+                let said = String::from_utf8_lossy(&self.said).trim().to_owned();
+                Err(if said.is_empty() { exit.message } else { said })
+            }
+            Part::Stdout(bytes) => {
+                self.frames.add(&bytes);
+                match self.frames.next().map_err(|_| nonsense())? {
+                    None => Ok(None),
+                    Some(Frame::Listening(number)) => Ok(Some(number)),
+                    Some(_) => Err(nonsense()),
+                }
             }
         }
-        if let Ok(Some(Frame::Listening(port))) = frames.next() {
-            return Ok(port);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pod::Exit;
+
+    fn ended() -> Part {
+        Part::Ended(Exit { code: Some(1), message: "it ended".to_owned() })
+    }
+
+    #[test]
+    fn the_port_is_what_the_helper_says_first() {
+        let said =
+            [Frame::Listening(4321).bytes(), Frame::Open(1, "127.0.0.1:9".to_owned()).bytes()].concat();
+        let mut greeting = Greeting::default();
+        assert_eq!(greeting.take(Part::Stdout(Bytes::copy_from_slice(&said[..5]))), Ok(None), "half a frame");
+        assert_eq!(greeting.take(Part::Stdout(Bytes::copy_from_slice(&said[5..]))), Ok(Some(4321)));
+        assert_eq!(
+            greeting.frames.next(),
+            Ok(Some(Frame::Open(1, "127.0.0.1:9".to_owned()))),
+            "kept for later"
+        );
+        let mut greeting = Greeting::default();
+        assert_eq!(greeting.take(ended()), Err("it ended".to_owned()));
+        assert_eq!(greeting.take(Part::Stderr("port 80 is in use\n".into())), Ok(None));
+        assert_eq!(greeting.take(ended()), Err("port 80 is in use".to_owned()));
+    }
+
+    #[test]
+    fn a_helper_that_talks_and_talks_fills_no_memory() {
+        let mut greeting = Greeting::default();
+        for _ in 0..1000 {
+            assert_eq!(greeting.take(Part::Stderr(vec![b'x'; 32 * 1024].into())), Ok(None));
         }
+        assert_eq!(greeting.said.len(), COMPLAINTS);
+        assert_eq!(greeting.take(ended()).unwrap_err().len(), COMPLAINTS);
+        for other in [Frame::Data(1, "x".into()), Frame::Open(1, String::new()), Frame::Close(1)] {
+            assert!(Greeting::default().take(Part::Stdout(other.bytes())).is_err(), "{other:?}");
+        }
+        let flood: Vec<u8> = vec![b'y'; 64];
+        assert!(Greeting::default().take(Part::Stdout(flood.into())).is_err(), "no frame is as long");
     }
 }

@@ -1,22 +1,23 @@
 //! Takes connections, and ends them when they have to.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{borrow::Cow, net::SocketAddr, sync::Arc, time::Duration};
 
 use russh::{
-    Disconnect, MethodKind, MethodSet, SshId,
+    Disconnect, MethodKind, MethodSet, Preferred, SshId, cipher,
     server::{Config, run_stream},
 };
 use tokio::{
+    io::{AsyncBufRead, AsyncBufReadExt as _, BufReader},
     net::{TcpListener, TcpStream},
     sync::Semaphore,
     time::{Instant, sleep, sleep_until, timeout},
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     certificate::Authority,
     connection::{Connection, Hall},
-    door::{Door, Report},
+    door::Door,
     key::SecretKey,
 };
 
@@ -50,14 +51,34 @@ impl Default for Limits {
     }
 }
 
-/// How much a client may send of a channel before it has to wait.
-const WINDOW: u32 = 1 << 20;
-/// The largest packet; larger ones are not in every client.
-const PACKET: u32 = 32 * 1024;
+/// How much a client may send of a channel before it has to wait; as in OpenSSH.
+const WINDOW: u32 = 2 << 20;
+/// The largest packet that is taken, the most that the library does: clients that can fill it have half as many to
+/// encrypt. What is sent to them is never larger than they say.
+const PACKET: u32 = u16::MAX as u32;
+/// How much is read from the network at once: the library asks for the length of every packet alone.
+const READ: usize = 64 * 1024;
+/// How long a client may take to say its name before we say ours; some wait for it.
+const NAME: Duration = Duration::from_millis(500);
+/// How that of OpenSSH begins.
+const OPENSSH: &[u8] = b"SSH-2.0-OpenSSH_";
+/// Clients choose the first that they like, and OpenSSH's likes chacha20-poly1305 best and, before version 10, AES-CTR
+/// better than AES-GCM, which is the one for which processors and the library have the most. So it is offered nothing
+/// else; every OpenSSH since 2013 has it.
+const OF_OPENSSH: &[cipher::Name] = &[cipher::AES_128_GCM, cipher::AES_256_GCM];
+/// For others. chacha20-poly1305 is not among them: it is the cipher by which a stranger on the way cuts off the
+/// beginning of a connection (CVE-2023-48795) of a client that does not know how to notice.
+const OF_OTHERS: &[cipher::Name] = &[
+    cipher::AES_128_GCM,
+    cipher::AES_256_GCM,
+    cipher::AES_256_CTR,
+    cipher::AES_192_CTR,
+    cipher::AES_128_CTR,
+];
 /// How long a client is waited for that is told to leave.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-fn config(host: &SecretKey, limits: &Limits) -> Config {
+fn config(host: &SecretKey, limits: &Limits, ciphers: &'static [cipher::Name]) -> Config {
     Config {
         // Neither our version nor that of the library: both only help whoever looks for holes.
         server_id: SshId::Standard("SSH-2.0-Maar".into()),
@@ -65,6 +86,7 @@ fn config(host: &SecretKey, limits: &Limits) -> Config {
         auth_rejection_time: limits.refusal,
         auth_rejection_time_initial: Some(Duration::ZERO),
         keys: vec![host.0.clone()],
+        preferred: Preferred { cipher: Cow::Borrowed(ciphers), ..Preferred::DEFAULT },
         window_size: WINDOW,
         maximum_packet_size: PACKET,
         event_buffer_size: 32,
@@ -78,7 +100,7 @@ fn config(host: &SecretKey, limits: &Limits) -> Config {
     }
 }
 
-/// Serves until `stop`.
+/// Serves until `stop`, and for a moment more, in which everybody is told to leave.
 pub async fn serve(
     listener: TcpListener,
     (host, authority): (SecretKey, Authority),
@@ -86,13 +108,13 @@ pub async fn serve(
     door: Arc<dyn Door>,
     stop: CancellationToken,
 ) {
-    let config = Arc::new(config(&host, &limits));
+    let [openssh, others] = [OF_OPENSSH, OF_OTHERS].map(|ciphers| Arc::new(config(&host, &limits, ciphers)));
     let seats = Arc::new(Semaphore::new(limits.connections));
-    let limits = Arc::new(limits);
+    let (limits, guests) = (Arc::new(limits), TaskTracker::new());
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = stop.cancelled() => return,
+            () = stop.cancelled() => break,
         };
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
@@ -106,22 +128,30 @@ pub async fn serve(
         let Ok(seat) = Arc::clone(&seats).try_acquire_owned() else { continue };
         let _ = stream.set_nodelay(true);
         let guest = Guest {
-            config: Arc::clone(&config),
+            openssh: Arc::clone(&openssh),
+            others: Arc::clone(&others),
             door: Arc::clone(&door),
             authority: authority.clone(),
             limits: Arc::clone(&limits),
             stop: stop.clone(),
         };
-        tokio::spawn(async move {
+        guests.spawn(async move {
             guest.serve(stream, peer).await;
             drop(seat);
         });
+    }
+    // Those who are told to leave, and what is written down of them.
+    drop(listener);
+    guests.close();
+    if timeout(FAREWELL * 2, guests.wait()).await.is_err() {
+        tracing::warn!(connections = guests.len(), "connections by SSH did not end in time");
     }
 }
 
 /// One connection.
 struct Guest {
-    config: Arc<Config>,
+    openssh: Arc<Config>,
+    others: Arc<Config>,
     door: Arc<dyn Door>,
     authority: Authority,
     limits: Arc<Limits>,
@@ -133,8 +163,12 @@ impl Guest {
         let (hall, begin) = (Arc::new(Hall::new()), Instant::now());
         let connection =
             Connection::new(Arc::clone(&self.door), self.authority.clone(), peer.ip(), Arc::clone(&hall));
-        let opened = timeout(self.limits.grace, run_stream(Arc::clone(&self.config), stream, connection));
-        let Ok(Ok(mut session)) = opened.await else { return };
+        let mut stream = BufReader::with_capacity(READ, stream);
+        let opened = timeout(self.limits.grace, async {
+            let config = if is_openssh(&mut stream).await { &self.openssh } else { &self.others };
+            run_stream(Arc::clone(config), stream, connection).await
+        });
+        let Some(Ok(Ok(mut session))) = self.stop.run_until_cancelled(opened).await else { return };
         let handle = session.handle();
         let why = tokio::select! {
             ended = &mut session => match ended {
@@ -149,8 +183,7 @@ impl Guest {
         };
         hall.stop.cancel();
         if let Some(visit) = hall.visit() {
-            let (received, sent, channels) = hall.traffic();
-            visit.left(Report { lasted: begin.elapsed(), received, sent, channels, why }).await;
+            visit.left(hall.report(begin.elapsed(), why)).await;
         }
     }
 
@@ -180,5 +213,106 @@ impl Guest {
             () = sleep_until(begin + self.limits.absolute) => "the connection has lasted as long as one may".to_owned(),
             () = self.stop.cancelled() => "the gateway stops".to_owned(),
         }
+    }
+}
+
+/// Whether a client says that it is OpenSSH's. What it said is still to be read.
+async fn is_openssh(stream: &mut (impl AsyncBufRead + Unpin)) -> bool {
+    let said = timeout(NAME, stream.fill_buf()).await;
+    matches!(said, Ok(Ok(name)) if name.starts_with(OPENSSH))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        net::IpAddr,
+        sync::atomic::{AtomicBool, Ordering},
+    };
+
+    use futures::{FutureExt as _, future::BoxFuture};
+    use jiff::Timestamp;
+    use russh::{
+        client,
+        keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate},
+    };
+
+    use super::*;
+    use crate::{
+        pod::Place,
+        ssh::{Knock, Report, Visit},
+    };
+
+    /// Lets everybody in, and takes a moment to write down that he has left.
+    #[derive(Clone, Default)]
+    struct Book(Arc<AtomicBool>);
+
+    impl Door for Book {
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH
+        }
+
+        fn enter(&self, _: Knock) -> BoxFuture<'_, Option<Arc<dyn Visit>>> {
+            async { Some(Arc::new(self.clone()) as Arc<dyn Visit>) }.boxed()
+        }
+
+        fn refused(&self, _: &str, _: IpAddr, _: &str) {}
+    }
+
+    impl Visit for Book {
+        fn place(&self) -> Result<Place, String> {
+            Err("nowhere".to_owned())
+        }
+
+        fn denied(&self) -> BoxFuture<'static, String> {
+            std::future::pending().boxed()
+        }
+
+        fn left(&self, _: Report) -> BoxFuture<'static, ()> {
+            let written = Arc::clone(&self.0);
+            async move {
+                sleep(Duration::from_millis(50)).await;
+                written.store(true, Ordering::Relaxed);
+            }
+            .boxed()
+        }
+    }
+
+    struct Trusting;
+
+    impl client::Handler for Trusting {
+        type Error = russh::Error;
+
+        async fn check_server_key(&mut self, _: &PublicKeyOrCertificate) -> Result<bool, Self::Error> {
+            Ok(true)
+        }
+    }
+
+    #[tokio::test]
+    async fn who_is_told_to_leave_is_written_down_before_the_gateway_has_stopped() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, stop, book) =
+            (listener.local_addr().unwrap(), CancellationToken::new(), Book::default());
+        let key = |seed| SecretKey::of_seed(&[seed; 32]);
+        let keys = (key(1), Authority::new(key(2)));
+        let serving = serve(listener, keys, Limits::default(), Arc::new(book.clone()), stop.clone());
+        let serving = tokio::spawn(serving);
+        let mut guest = client::connect(Arc::default(), address, Trusting).await.unwrap();
+        let own = PrivateKeyWithHashAlg::new(Arc::new(key(3).0), None);
+        assert!(guest.authenticate_publickey("desk", own).await.unwrap().success());
+        let _silent = TcpStream::connect(address).await.unwrap();
+        stop.cancel();
+        timeout(FAREWELL * 2, serving).await.expect("nobody holds it up").unwrap();
+        assert!(book.0.load(Ordering::Relaxed));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn openssh_is_known_by_its_name_and_who_waits_for_ours_is_another() {
+        for (said, want) in
+            [("SSH-2.0-OpenSSH_9.2\r\n", true), ("SSH-2.0-PuTTY_0.70\r\n", false), ("", false)]
+        {
+            assert_eq!(is_openssh(&mut said.as_bytes()).await, want, "{said}");
+        }
+        let (near, _far) = tokio::io::duplex(64);
+        assert!(!is_openssh(&mut BufReader::new(near)).await, "silent");
     }
 }

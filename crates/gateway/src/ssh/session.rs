@@ -2,15 +2,23 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use russh::{ChannelWriteHalf, server::Msg};
 use tokio::{sync::watch, time::interval};
 use tokio_util::sync::CancellationToken;
 
-use super::{command, connection::Hall, inlet::Inlet};
+use super::{
+    command::{self, Setting},
+    connection::Hall,
+    helper,
+    inlet::Inlet,
+};
 use crate::pod::{Exit, Input, Output, Part};
 
 /// Between two signs of life to those between us and the Pod.
 const PING: Duration = Duration::from_mins(1);
+/// How much of what waits goes to the Pod in one message.
+const GATHERED: usize = 128 * 1024;
 /// What standard error is called in SSH.
 const STDERR: u32 = 1;
 /// What a shell says of a program that cannot be run.
@@ -62,6 +70,7 @@ impl Session {
     pub(super) async fn serve(self) {
         let stop = self.stop.clone();
         let carried = stop.run_until_cancelled(self.carry()).await;
+        self.hall.ended(carried.as_ref().and_then(|exit| exit.code));
         if let Some(exit) = carried {
             // Who has left need not be told how it ended.
             let _ = stop.run_until_cancelled(farewell(&self.outlet, exit)).await;
@@ -90,16 +99,17 @@ impl Session {
 
     async fn begin(&self) -> Result<(Input, Output), String> {
         let place = self.hall.place()?;
-        let terminal = self.sizes.is_some();
+        let size = self.sizes.as_ref().map(|sizes| *sizes.borrow());
+        let setting = Setting { size, variables: &self.variables };
         let words = match &self.wish {
             Wish::Sftp => {
-                let begun = self.hall.helper.begin(&place, &["sftp"]).await;
+                let begun = helper::begin(&place, &["sftp"]).await;
                 return begun.map_err(|error| reason(&error));
             }
-            Wish::Shell => command::shell(&self.variables),
-            Wish::Command(command) => command::run(command, &self.variables),
+            Wish::Shell => command::shell(setting),
+            Wish::Command(command) => command::run(command, setting),
         };
-        place.exec(&words, terminal).await.map_err(|error| reason(&error))
+        place.exec(&words, size.is_some()).await.map_err(|error| reason(&error))
     }
 }
 
@@ -157,18 +167,19 @@ async fn feed(hall: &Hall, inlet: &Inlet, mut input: Input, mut sizes: Option<wa
     }
     let mut ping = interval(PING);
     ping.reset();
-    let mut open = true;
+    let (mut open, terminal) = (true, sizes.is_some());
     loop {
         let sent = tokio::select! {
             // The size first: what is typed may already ask for it.
             biased;
             Some(size) = changed(&mut sizes) => input.resize(size.columns, size.rows).await,
-            part = inlet.pull(), if open => if let Some(part) = part {
-                hall.received(part.len());
-                input.send(&part).await
-            } else {
+            parts = inlet.gather(GATHERED), if open => if parts.is_empty() {
                 open = false;
-                input.end().await
+                // Terminals have no end, only whoever types; a kubelet would take what the program writes away with it.
+                if terminal { Ok(()) } else { input.end().await }
+            } else {
+                hall.received(parts.iter().map(Bytes::len).sum());
+                input.send_all(&parts).await
             },
             _ = ping.tick() => input.ping().await,
         };
