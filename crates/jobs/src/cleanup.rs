@@ -24,4 +24,4 @@ pub use nightly::{ANNOTATION_SUSPENDED_BY, Night, Nightly, suspend};
 pub use nodes::{NodeCards, node_metrics};
 pub use prometheus::{Points, Prometheus, PrometheusError, Series};
 pub(crate) use reconcile::Cleanup;
-pub(crate) use words::ending;
+pub(crate) use words::{ending, suspended_by};

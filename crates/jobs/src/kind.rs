@@ -13,13 +13,16 @@ mod tensorflow;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, EnvVar};
-use maar_api::v1alpha1::{AIJob, AIJobSpec, JobType, TaskSpec};
+use maar_api::v1alpha1::{AIJob, AIJobSpec, Backend, JobType, TaskSpec};
 
 use crate::name;
 
-pub(crate) use interactive::{TOKEN, code_server_command, jupyter_command, token};
+pub(crate) use interactive::TOKEN;
 
-/// One Pod of a job, before it is made.
+/// The variable with the number of a Pod within its task.
+pub(crate) const INDEX: &str = "MAAR_INDEX";
+
+/// One Pod of a job, before it is made; or, for Volcano, what all Pods of a task are made from.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) job: &'a AIJob,
@@ -34,6 +37,16 @@ impl Place<'_> {
 
     pub(crate) fn spec(&self) -> &AIJobSpec {
         &self.job.spec
+    }
+
+    /// Whether it stands for all Pods of the task, whose numbers are known when Volcano makes them.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.spec().backend == Backend::Volcano
+    }
+
+    /// Its number as the value of a variable. Kubernetes puts the value of one variable into another.
+    pub(crate) fn index_text(&self) -> String {
+        if self.is_shared() { format!("$({INDEX})") } else { self.index.to_string() }
     }
 
     /// Its number among the Pods of the tasks called `order`, in that order; none if its task is not among them.
@@ -107,7 +120,7 @@ pub(crate) trait Kind: Sync {
         None
     }
 
-    /// Plug-ins of Volcano that do the same, with their arguments.
+    /// Plug-ins of Volcano that say what a template for all Pods of a task cannot, with their arguments.
     fn volcano_plugins(&self, _spec: &AIJobSpec) -> BTreeMap<&'static str, Vec<String>> {
         BTreeMap::new()
     }
@@ -157,7 +170,7 @@ pub(crate) fn processes(spec: &AIJobSpec, task: &TaskSpec) -> i32 {
 fn template_cards(task: &TaskSpec) -> Option<i32> {
     let containers = &task.template.spec.as_ref()?.containers;
     let limits = containers.iter().filter_map(|container| container.resources.as_ref()?.limits.as_ref());
-    let cards = limits.flatten().filter(|(name, _)| !crate::card::variables(name).is_empty());
+    let cards = limits.flatten().filter(|(name, _)| !maar_api::cards::variables(name).is_empty());
     let counts = cards.filter_map(|(_, amount)| maar_api::Quantity::parse(&amount.0).ok());
     let total: i64 = counts.map(maar_api::Quantity::value).sum();
     i32::try_from(total).ok().filter(|total| *total > 0)

@@ -39,9 +39,10 @@ pub use cleanup::{
 pub use install::{InstallError, install};
 pub use key::Entropy;
 pub use metrics::{CleanupLabels, JobsMetrics, PhaseLabel};
+pub use pod::{has_slices, hide_cards};
 pub use pod_kind::{PodKind, PodKinds};
-pub use policy::{Kept, Verdict, Warning, Work, judge, policy_of};
+pub use policy::{Kept, Verdict, Warning, Work, check_policy, judge, policy_of};
 pub use role::{Settings, role};
 pub use template::lost as lost_fields;
-pub use volcano_queue::{QueueError, accounts_from_queues};
+pub use volcano_queue::{Imported, QueueError, accounts_from_queues};
 pub use workspace::{ANNOTATION_GRANT, GrantedPath, WorkspaceGrant};

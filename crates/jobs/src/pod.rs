@@ -4,6 +4,7 @@
 //! labels, host name, and the restart policy, because the controller is who restarts.
 
 mod card;
+mod hide;
 mod mount;
 mod node;
 
@@ -22,15 +23,16 @@ use k8s_openapi::{
 use kube::{Resource as _, api::ObjectMeta};
 use maar_api::{
     names,
-    v1alpha1::{AIJob, Backend, JobType, PortSpec, StopSpec},
+    v1alpha1::{AIJob, Backend, PortSpec, StopSpec},
 };
 
 use crate::{
-    kind::{self, Kind, Place, Secrecy, has_command, variable},
+    kind::{self, INDEX, Kind, Place, Secrecy, has_command, variable},
     name,
 };
 
 pub(crate) use card::give as give_cards;
+pub use hide::{has_slices, hide_cards};
 pub(crate) use mount::{Mounts, mount};
 pub(crate) use node::restrict;
 
@@ -42,6 +44,12 @@ const SPOKEN_BY_OTHERS: [&str; 4] = [
     names::ANNOTATION_VISIBLE_CARDS,
 ];
 
+/// The variable with the number of the attempt.
+const ATTEMPT: &str = "MAAR_ATTEMPT";
+/// Annotations by which Volcano tells its Pods the number within the task, and that of the attempt.
+const VOLCANO_INDEX: &str = "volcano.sh/task-index";
+const VOLCANO_ATTEMPT: &str = "volcano.sh/job-retry-count";
+
 /// The Pod of a place, for one attempt.
 pub(crate) fn render(place: &Place<'_>, attempt: i32) -> Pod {
     let job = place.job;
@@ -49,32 +57,31 @@ pub(crate) fn render(place: &Place<'_>, attempt: i32) -> Pod {
     let template = place.task.template.clone();
     let mut spec = template.spec.unwrap_or_default();
     let mut metadata = template.metadata.unwrap_or_default();
-    let name = name::pod(place.job_name(), &place.task.name, place.index);
-    metadata.name = Some(name.clone());
+    let name = (!place.is_shared()).then(|| name::pod(place.job_name(), &place.task.name, place.index));
+    metadata.name.clone_from(&name);
     metadata.namespace.clone_from(&job.metadata.namespace);
     metadata.owner_references = Some(vec![owner(job)]);
     metadata.labels.get_or_insert_default().extend(labels(place, attempt));
     metadata.annotations.get_or_insert_default().retain(|name, _| !SPOKEN_BY_OTHERS.contains(&name.as_str()));
     annotate(job, &mut metadata);
-    spec.hostname = Some(name);
-    spec.subdomain = Some(place.job_name().to_owned());
+    // Volcano gives Pods the same names and says them itself.
+    spec.subdomain = name.is_some().then(|| place.job_name().to_owned());
+    spec.hostname = name;
     spec.restart_policy.get_or_insert_with(|| "Never".to_owned());
     spec.enable_service_links.get_or_insert(false);
     if job.spec.backend == Backend::Maar {
         spec.scheduler_name.get_or_insert_with(|| names::SCHEDULER_NAME.to_owned());
     }
     restrict(&mut spec, job.spec.nodes.as_ref(), job.spec.account());
-    // Volcano's plug-ins bring keys and lists of hosts of their own.
-    let others_keys = job.spec.backend == Backend::Volcano && kind.secrecy() == Secrecy::Keys;
-    let adding: &dyn Kind = if others_keys { kind::of(JobType::Single) } else { kind };
-    give_command(adding, place, &mut spec);
-    give_environment(&mut spec, &environment(adding, place, attempt));
+    give_command(kind, place, &mut spec);
+    give_environment(&mut spec, &environment(kind, place, attempt));
     give_ports(kind, place, &mut spec);
-    mount(&mut spec, &mounts(adding, job));
+    mount(&mut spec, &mounts(kind, job));
     if let Some(cards) = &place.task.cards {
         give_cards(cards, &mut spec, &mut metadata);
     }
     give_rdma(place, &mut spec);
+    hide_cards(&mut spec);
     if let Some(stop) = &job.spec.stop {
         give_stop(stop, &mut spec);
     }
@@ -90,13 +97,16 @@ fn labels(place: &Place<'_>, attempt: i32) -> BTreeMap<String, String> {
     let spec = place.spec();
     let mut labels = BTreeMap::from([
         (names::LABEL_MANAGED_BY.to_owned(), names::MANAGED_BY.to_owned()),
-        (names::LABEL_JOB.to_owned(), place.job_name().to_owned()),
         (names::LABEL_TASK.to_owned(), place.task.name.clone()),
-        (names::LABEL_INDEX.to_owned(), place.index.to_string()),
-        (names::LABEL_ATTEMPT.to_owned(), attempt.to_string()),
         (names::LABEL_ACCOUNT.to_owned(), spec.account().to_owned()),
         (names::LABEL_SERVICE_LEVEL.to_owned(), spec.service_level.label().to_owned()),
     ]);
+    if !place.is_shared() {
+        // Pods with these are made, counted and placed by Maar.
+        labels.insert(names::LABEL_JOB.to_owned(), place.job_name().to_owned());
+        labels.insert(names::LABEL_INDEX.to_owned(), place.index.to_string());
+        labels.insert(names::LABEL_ATTEMPT.to_owned(), attempt.to_string());
+    }
     labels.extend(spec.user.clone().map(|user| (names::LABEL_USER.to_owned(), user)));
     labels
 }
@@ -125,12 +135,17 @@ fn give_command(kind: &dyn Kind, place: &Place<'_>, spec: &mut PodSpec) {
 
 /// What every Pod of a job is told, and what its type adds.
 fn environment(kind: &dyn Kind, place: &Place<'_>, attempt: i32) -> Vec<EnvVar> {
+    let (index, attempt) = if place.is_shared() {
+        (from_annotation(INDEX, VOLCANO_INDEX), from_annotation(ATTEMPT, VOLCANO_ATTEMPT))
+    } else {
+        (variable(INDEX, place.index.to_string()), variable(ATTEMPT, attempt.to_string()))
+    };
     let mut all = vec![
         variable("MAAR_JOB", place.job_name()),
         variable("MAAR_TASK", &place.task.name),
-        variable("MAAR_INDEX", place.index.to_string()),
+        index,
         variable("MAAR_REPLICAS", place.task.replicas.to_string()),
-        variable("MAAR_ATTEMPT", attempt.to_string()),
+        attempt,
     ];
     let labels = place.job.metadata.labels.as_ref();
     if let Some(index) = labels.and_then(|labels| labels.get(names::LABEL_ARRAY_INDEX)) {

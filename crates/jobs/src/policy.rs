@@ -1,11 +1,14 @@
-//! When work is ended for being forgotten: it ran for long, its cards idle, or it waited for long.
+//! When work is ended for being forgotten: it ran for long, its cards idle, it waited for long, or it runs at night.
 //!
 //! Pure: a policy, what is known of a piece of work, and the time give a [`Verdict`]. Nothing is ended without a warning
 //! that stood as long as the rule says, a warning is taken back when its reason is gone, and what is locked or kept is
 //! left alone. A threshold that is missing cannot happen: the types demand them.
 
-use jiff::{SignedDuration, Timestamp};
-use maar_api::v1alpha1::{Account, CleanupRule, CleanupSpec, JobType};
+use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
+use maar_api::v1alpha1::{Account, CleanupRule, CleanupSpec, JobType, NightlyRule};
+
+/// A night that was missed is made up for within this time; later, people are at work again.
+pub(crate) const MAKE_UP: SignedDuration = SignedDuration::from_hours(6);
 
 /// What is known of a job or a workspace.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,6 +28,8 @@ pub struct Work {
     pub kept: Option<Kept>,
     /// What people were told.
     pub warned: Option<Warning>,
+    /// To end it is to suspend it: a workspace, which may go on in the morning.
+    pub resumes: bool,
 }
 
 /// Why no rule touches a piece of work.
@@ -98,7 +103,12 @@ pub fn judge(policy: &CleanupSpec, work: &Work, now: Timestamp) -> Verdict {
     if let Some(kept) = &work.kept {
         return if work.warned.is_some() { Verdict::TakeBack } else { Verdict::Kept(kept.clone()) };
     }
-    let dues = [long_running(policy, work), idle(policy, work, now), waiting(policy, work)];
+    let dues = [
+        long_running(policy, work),
+        idle(policy, work, now),
+        waiting(policy, work),
+        nightly(policy, work, now),
+    ];
     let mut dues = dues.into_iter().flatten();
     let Some(warned) = work.warned else {
         let near = dues.filter(|due| due.is_near(now)).min_by_key(|due| due.end(now));
@@ -159,6 +169,52 @@ fn waiting(policy: &CleanupSpec, work: &Work) -> Option<Due> {
     let meant = rule.types.is_empty() || work.job_type.is_some_and(|kind| rule.types.contains(&kind));
     let at = later(work.waiting_since.filter(|_| meant)?, SignedDuration::from_mins(rule.minutes));
     Some(Due { rule: CleanupRule::Waiting, at, notice: SignedDuration::from_mins(rule.warn_minutes) })
+}
+
+/// The first night since it runs; one that nobody was there for is made up for as long as it is night.
+fn nightly(policy: &CleanupSpec, work: &Work, now: Timestamp) -> Option<Due> {
+    let rule = policy.nightly.as_ref().filter(|_| work.resumes)?;
+    let since = work.running_since?.max(now.saturating_sub(MAKE_UP).unwrap_or(now));
+    let at = Nights::of(rule).ok()?.after(since)?;
+    Some(Due { rule: CleanupRule::Nightly, at, notice: SignedDuration::from_mins(rule.warn_minutes) })
+}
+
+/// What the next night does with work that no rule is about now; for previews.
+pub(crate) fn tonight(policy: &CleanupSpec, work: &Work, now: Timestamp) -> Option<Warning> {
+    let due = nightly(policy, work, now).filter(|_| work.kept.is_none())?;
+    Some(Warning { rule: due.rule, end: due.end(now) })
+}
+
+/// When the nights of a rule are.
+struct Nights {
+    time: civil::Time,
+    zone: TimeZone,
+}
+
+impl Nights {
+    /// The error names the field that cannot be read, and why.
+    fn of(rule: &NightlyRule) -> Result<Self, (&'static str, String)> {
+        let time = civil::Time::strptime("%H:%M", &rule.at);
+        let time = time.map_err(|_| ("at", format!("{:?} is no time such as 23:30", rule.at)))?;
+        let zone = TimeZone::get(&rule.time_zone);
+        let zone =
+            zone.map_err(|_| ("timeZone", format!("there is no time zone called {:?}", rule.time_zone)))?;
+        Ok(Self { time, zone })
+    }
+
+    /// The first night after a time. Where clocks are put forward over it, it is when they have been.
+    fn after(&self, time: Timestamp) -> Option<Timestamp> {
+        let today = time.to_zoned(self.zone.clone()).date();
+        let on =
+            |day: civil::Date| Some(day.to_datetime(self.time).to_zoned(self.zone.clone()).ok()?.timestamp());
+        on(today).filter(|night| *night > time).or_else(|| on(today.tomorrow().ok()?))
+    }
+}
+
+/// What is wrong with a policy that the schema cannot say: the field, and why.
+pub fn check_policy(policy: &CleanupSpec) -> Result<(), (String, String)> {
+    let Some(rule) = &policy.nightly else { return Ok(()) };
+    Nights::of(rule).map(drop).map_err(|(field, why)| (format!("nightly.{field}"), why))
 }
 
 pub(crate) fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
@@ -255,6 +311,52 @@ mod tests {
         let locked = Work { kept: Some(Kept::Until(hours(100))), ..told.clone() };
         assert_eq!(judge(&policy, &locked, hours(99)), Verdict::TakeBack);
         assert_eq!(judge(&policy, &told, hours(101)), Verdict::End(CleanupRule::LongRunning));
+    }
+
+    #[test]
+    fn at_night_workspaces_are_suspended_and_people_who_come_back_are_left_alone() {
+        let policy: CleanupSpec = serde_json::from_value(
+            json!({ "nightly": { "at": "23:00", "timeZone": "Asia/Shanghai", "warnMinutes": 30 } }),
+        )
+        .unwrap();
+        let at = |text: &str| -> Timestamp { format!("2026-01-{text}Z").parse().unwrap() };
+        let desk = |since: &str| Work { resumes: true, running_since: Some(at(since)), ..Work::default() };
+        let told = Warning { rule: CleanupRule::Nightly, end: at("02T15:00:00") };
+        let warned = |since: &str| Work { warned: Some(told), ..desk(since) };
+        let day = "02T02:00:00";
+        assert_eq!(judge(&policy, &desk(day), at("02T14:29:59")), Verdict::Leave);
+        assert_eq!(tonight(&policy, &desk(day), at("02T03:00:00")), Some(told), "a preview looks ahead");
+        assert_eq!(judge(&policy, &desk(day), at("02T14:30:00")), Verdict::Warn(told));
+        assert_eq!(judge(&policy, &warned(day), at("02T14:59:59")), Verdict::Warned(told));
+        assert_eq!(judge(&policy, &warned(day), at("02T15:00:00")), Verdict::End(CleanupRule::Nightly));
+        assert_eq!(judge(&policy, &desk("02T15:30:00"), at("02T16:00:00")), Verdict::Leave, "he works late");
+        assert_eq!(judge(&policy, &warned(day), at("02T20:59:00")), Verdict::End(CleanupRule::Nightly));
+        assert_eq!(judge(&policy, &warned(day), at("02T21:00:01")), Verdict::TakeBack, "it is morning");
+        let job = Work { resumes: false, ..desk(day) };
+        assert_eq!(judge(&policy, &job, at("02T14:45:00")), Verdict::Leave, "jobs run at night");
+        assert_eq!(
+            tonight(&policy, &Work { kept: Some(Kept::ForGood), ..desk(day) }, at("02T03:00:00")),
+            None
+        );
+    }
+
+    #[test]
+    fn nights_are_in_the_zone_of_the_people_and_what_is_wrong_is_named() {
+        let rule = |at: &str, zone: &str| NightlyRule {
+            at: at.to_owned(),
+            time_zone: zone.to_owned(),
+            warn_minutes: 0,
+        };
+        // The clocks of Berlin go forward in the night to 29 March 2026, from two to three.
+        let nights = Nights::of(&rule("02:30", "Europe/Berlin")).unwrap();
+        let night = nights.after("2026-03-28T12:00:00Z".parse().unwrap()).unwrap();
+        assert_eq!(night.to_string(), "2026-03-29T01:30:00Z");
+        assert_eq!(nights.after(night).unwrap().to_string(), "2026-03-30T00:30:00Z");
+        for (at, zone, field) in [("25:00", "UTC", "nightly.at"), ("23:00", "Moon/Base", "nightly.timeZone")]
+        {
+            let policy = CleanupSpec { nightly: Some(rule(at, zone)), ..CleanupSpec::default() };
+            assert_eq!(check_policy(&policy).unwrap_err().0, field);
+        }
     }
 
     #[test]

@@ -67,9 +67,8 @@ pub fn role(settings: &Settings, metrics: &JobsMetrics) -> Role {
     let (entropy, seen) = (settings.entropy.clone(), views.clone());
     let role =
         Role::new("jobs").leader_task("jobs", move |context| jobs(context, seen.clone(), entropy.clone()));
-    let (entropy, seen) = (settings.entropy.clone(), views.clone());
-    let role =
-        role.leader_task("workspaces", move |context| workspaces(context, seen.clone(), entropy.clone()));
+    let seen = views.clone();
+    let role = role.leader_task("workspaces", move |context| workspaces(context, seen.clone()));
     let (seen, counted, every) = (views.clone(), metrics.clone(), settings.accounts_every);
     let role = role.leader_task("accounts", move |context| {
         Accounts { context, views: seen.clone(), metrics: counted.clone(), every }.run()
@@ -163,7 +162,7 @@ async fn jobs(context: Context, views: Views, entropy: Entropy) -> Result<(), Po
     }
 }
 
-async fn workspaces(context: Context, views: Views, entropy: Entropy) -> Result<(), PoolError> {
+async fn workspaces(context: Context, views: Views) -> Result<(), PoolError> {
     let (workspaces, pods) = (views.workspaces, views.workspace_pods);
     let namespace = views.namespace.as_deref();
     workspaces.begin();
@@ -180,12 +179,8 @@ async fn workspaces(context: Context, views: Views, entropy: Entropy) -> Result<
             pods.take(event).owners.into_iter().for_each(|owner| queue.add(owner));
             std::future::ready(())
         });
-    let worker = Arc::new(Workspaces {
-        context: context.clone(),
-        index: workspaces.clone(),
-        pods: pods.clone(),
-        entropy,
-    });
+    let worker =
+        Arc::new(Workspaces { context: context.clone(), index: workspaces.clone(), pods: pods.clone() });
     let pool = pool(&context, "workspaces");
     let work = async {
         tokio::select! {

@@ -19,7 +19,7 @@ use super::{card_use::Uses, words};
 use crate::{
     card, family,
     index::Key,
-    policy::{Kept, Verdict, Warning, Work, judge, policy_of},
+    policy::{Kept, Verdict, Warning, Work, judge, policy_of, tonight},
 };
 
 /// All that is looked at.
@@ -75,9 +75,21 @@ pub struct Finding {
     pub verdict: Verdict,
     /// Why, in a sentence.
     pub why: String,
+    /// What the next night does, where nothing is to be done now.
+    tonight: Option<Warning>,
 }
 
 impl Finding {
+    /// For previews: what the next night does counts as if it were warned of now.
+    pub fn looking_ahead(self) -> Self {
+        match self.tonight {
+            Some(night) if self.verdict == Verdict::Leave => {
+                Self { verdict: Verdict::Warn(night), why: words::NIGHT.to_owned(), ..self }
+            }
+            _ => self,
+        }
+    }
+
     /// For who does not know how much cards are used: a warning about idle cards stands for as long as it is not taken
     /// back by who does.
     pub fn without_card_use(self) -> Self {
@@ -147,7 +159,9 @@ struct About<'a> {
 impl About<'_> {
     fn find(&self, all: &Everything<'_>, mut work: Work, ending: bool) -> Option<Finding> {
         let policy = policy_of(self.account, all.accounts);
+        let tonight = policy.and_then(|(_, rules)| tonight(rules, &work, all.now));
         let finding = |verdict: Verdict, why: String| Finding {
+            tonight,
             kind: self.kind,
             namespace: self.key.namespace.clone(),
             name: self.key.name.clone(),
@@ -284,6 +298,7 @@ pub(super) fn workspace_work(desk: &Workspace, now: Timestamp) -> Work {
         running_since: status.start_time.filter(|_| running).map(|time| time.0),
         waiting_since: status.last_transition_time.filter(|_| waits).map(|time| time.0),
         kept: lock(desk.annotations(), now).or(protected.map(Kept::Until)),
+        resumes: true,
         ..Work::default()
     }
 }

@@ -11,24 +11,23 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
-use maar_api::v1alpha1::{Workspace, WorkspacePhase, WorkspaceState};
+use maar_api::v1alpha1::{Workspace, WorkspacePhase, WorkspaceState, reasons};
 use maar_controller::{Context, error::chain};
 use serde_json::json;
 use tokio::time::sleep;
 
 use super::finding::workspace_work;
 use crate::cron::Schedule;
-use crate::policy::Kept;
+use crate::policy::{Kept, MAKE_UP};
 
-/// Workspace annotation: why it was suspended, in a sentence. Whoever suspends it otherwise takes it away.
+/// Workspace annotation: why it was suspended where its owner did not do it, by a reason such as `CleanedUpNightly`. It goes
+/// when the workspace goes on.
 pub const ANNOTATION_SUSPENDED_BY: &str = "maar.io/suspended-by";
 /// How often the clock is looked at: it may be set, and machines sleep.
 const LOOK: Duration = Duration::from_secs(20);
-/// A night that was missed is made up for within this time; later, people are at work again.
-const MAKE_UP: SignedDuration = SignedDuration::from_hours(6);
 /// How often a workspace is judged again that changes at the same time.
 const ATTEMPTS: usize = 3;
 
@@ -87,12 +86,11 @@ pub async fn suspend(
     now: Timestamp,
     dry_run: bool,
 ) -> Result<Vec<(String, String, Night)>, kube::Error> {
-    suspend_if(client, now, dry_run, |desk| judge(desk, now)).await
+    suspend_if(client, dry_run, |desk| judge(desk, now)).await
 }
 
 async fn suspend_if(
     client: &Client,
-    now: Timestamp,
     dry_run: bool,
     judge: impl Fn(&Workspace) -> Option<Night>,
 ) -> Result<Vec<(String, String, Night)>, kube::Error> {
@@ -102,7 +100,7 @@ async fn suspend_if(
         let Some(mut night) = judge(&desk) else { continue };
         let (namespace, name) = (desk.namespace().unwrap_or_default(), desk.name_any());
         if night == Night::Suspended && !dry_run {
-            night = suspend_one(client, desk, now, &judge).await;
+            night = suspend_one(client, desk, &judge).await;
         }
         told.push((namespace, name, night));
     }
@@ -112,18 +110,16 @@ async fn suspend_if(
 async fn suspend_one(
     client: &Client,
     mut desk: Workspace,
-    now: Timestamp,
     judge: impl Fn(&Workspace) -> Option<Night>,
 ) -> Night {
     let api: Api<Workspace> = Api::namespaced(client.clone(), &desk.namespace().unwrap_or_default());
     for _ in 0..ATTEMPTS {
-        let why = format!("suspended by the nightly clean-up at {now:.0}; its volumes are kept");
         // On top of what was judged: who protects it at this moment wins.
         let patch = json!({
             "metadata": {
                 "uid": desk.uid(),
                 "resourceVersion": desk.resource_version(),
-                "annotations": { ANNOTATION_SUSPENDED_BY: why },
+                "annotations": { ANNOTATION_SUSPENDED_BY: reasons::CLEANED_UP_NIGHTLY },
             },
             "spec": { "state": WorkspaceState::Suspended },
         });
@@ -159,8 +155,7 @@ pub(crate) async fn run(context: Context, nightly: Option<Nightly>) -> Result<()
         let mut missed = nightly.missed(clock.now());
         loop {
             if let Some(night) = missed {
-                missed =
-                    pass(&context.client, night, clock.now()).await.err().and(nightly.missed(clock.now()));
+                missed = pass(&context.client, night).await.err().and(nightly.missed(clock.now()));
             }
             sleep(LOOK).await;
             if let Some(night) = next.filter(|night| *night <= clock.now()) {
@@ -179,8 +174,8 @@ pub(crate) async fn run(context: Context, nightly: Option<Nightly>) -> Result<()
 }
 
 /// Makes up for a night.
-async fn pass(client: &Client, night: Timestamp, now: Timestamp) -> Result<(), ()> {
-    tell(suspend_if(client, now, false, |desk| judge_later(desk, night)).await)
+async fn pass(client: &Client, night: Timestamp) -> Result<(), ()> {
+    tell(suspend_if(client, false, |desk| judge_later(desk, night)).await)
 }
 
 fn tell(told: Result<Vec<(String, String, Night)>, kube::Error>) -> Result<(), ()> {

@@ -3,13 +3,16 @@
 use jiff::{SignedDuration, Timestamp};
 use maar_api::{
     names,
-    v1alpha1::{CleanupRule, CleanupSpec},
+    v1alpha1::{CleanupRule, CleanupSpec, reasons},
 };
 
 use crate::policy::{Kept, Verdict, Work};
 
 /// Why a warning is taken back, if nobody keeps the work.
 pub(super) const GONE: &str = "the reason of the warning is gone";
+
+/// Why the nightly rule is broken.
+pub(super) const NIGHT: &str = "it runs, and its account suspends workspaces at night";
 
 /// Why a policy says so.
 pub(super) fn why(policy: &CleanupSpec, work: &Work, verdict: &Verdict, now: Timestamp) -> String {
@@ -50,6 +53,7 @@ fn rule(policy: &CleanupSpec, work: &Work, rule: CleanupRule, now: Timestamp) ->
             let allowed = policy.waiting.as_ref().map_or(0, |rule| rule.minutes);
             format!("it has waited for {}; it may wait for {allowed}m", since(work.waiting_since))
         }
+        CleanupRule::Nightly => NIGHT.to_owned(),
     }
 }
 
@@ -59,6 +63,15 @@ pub(crate) fn ending(rule: CleanupRule) -> String {
         CleanupRule::LongRunning => "it ran for longer than its account allows".to_owned(),
         CleanupRule::Idle => "its cards were not used".to_owned(),
         CleanupRule::Waiting => "it waited for longer than its account allows".to_owned(),
+        CleanupRule::Nightly => "the nightly clean-up suspended it".to_owned(),
+    }
+}
+
+/// Why something is suspended that its owner did not suspend, from the reason it gives.
+pub(crate) fn suspended_by(reason: &str) -> Option<String> {
+    match CleanupRule::of_reason(reason) {
+        Some(rule) => Some(ending(rule)),
+        None => (reason == reasons::MAX_RUN_TIME).then(|| "it ran longer than maxRunSeconds".to_owned()),
     }
 }
 

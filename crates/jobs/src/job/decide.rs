@@ -120,7 +120,7 @@ fn is_piecemeal(spec: &AIJobSpec) -> bool {
     spec.tasks.iter().all(|task| policy(spec, task) == RestartPolicy::Task)
 }
 
-pub(super) fn policy(spec: &AIJobSpec, task: &TaskSpec) -> RestartPolicy {
+pub(crate) fn policy(spec: &AIJobSpec, task: &TaskSpec) -> RestartPolicy {
     task.restart_policy.unwrap_or(spec.restart_policy)
 }
 

@@ -180,6 +180,12 @@ impl Jobs {
         let client = &self.context.client;
         let services: Api<Service> = Api::namespaced(client.clone(), &key.namespace);
         own::apply(WRITER, &services, &object::service(job)).await?;
+        self.write_belongings(key, job).await
+    }
+
+    /// Files and keys of the job, which are the same whoever makes its Pods.
+    pub(super) async fn write_belongings(&self, key: &Key, job: &AIJob) -> Result<(), JobError> {
+        let client = &self.context.client;
         if let Some(files) = object::files(job) {
             let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &key.namespace);
             own::apply(WRITER, &maps, &files).await?;
@@ -188,7 +194,7 @@ impl Jobs {
     }
 
     /// Makes the Secret once; it is never changed.
-    pub(crate) async fn write_secret(&self, key: &Key, job: &AIJob) -> Result<(), JobError> {
+    async fn write_secret(&self, key: &Key, job: &AIJob) -> Result<(), JobError> {
         if object::has_secret(job) {
             let secrets: Api<Secret> = Api::namespaced(self.context.client.clone(), &key.namespace);
             let secret =

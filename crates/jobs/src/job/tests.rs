@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::fixture::{World, job};
-use super::{problems, volcano};
+use super::problems;
 
 fn ddp() -> World {
     World::new(job(JobType::PyTorch).task("master", 1).task("worker", 2))
@@ -43,6 +43,37 @@ fn a_job_goes_from_pending_to_running_to_completed() {
     assert_eq!(world.stands(), ("Completed".to_owned(), "Succeeded".to_owned()));
     assert_eq!(world.names(), ["train-master-0"], "its log stays");
     assert!(world.job.status.unwrap().completion_time.is_some());
+}
+
+#[test]
+fn all_tasks_that_decide_have_to_end_well() {
+    let rows = [
+        (
+            job(JobType::TensorFlow).task("ps", 1).task("chief", 1).task("worker", 1),
+            ["train-chief-0", "train-worker-0"],
+        ),
+        (
+            job(JobType::DeepSpeed)
+                .task("launcher", 1)
+                .task("worker", 1)
+                .task("judge", 1)
+                .set("/successTasks", json!(["launcher", "judge"])),
+            ["train-launcher-0", "train-judge-0"],
+        ),
+    ];
+    for (built, [first, second]) in rows {
+        let mut world = running(World::new(built));
+        world.become_(first, "Succeeded");
+        world.settle();
+        assert_eq!(world.stands().0, "Running", "{second} still works");
+        world.become_(second, "Succeeded");
+        world.settle();
+        assert_eq!(world.stands(), ("Completed".to_owned(), "Succeeded".to_owned()));
+    }
+    let mut world = running(World::new(job(JobType::DeepSpeed).task("launcher", 1).task("worker", 2)));
+    world.become_("train-launcher-0", "Succeeded");
+    world.settle();
+    assert_eq!(world.stands().0, "Completed", "workers wait for the launcher and never end by themselves");
 }
 
 #[test]
@@ -347,16 +378,6 @@ fn what_makes_no_sense_is_named() {
 }
 
 #[test]
-fn a_job_for_volcano() {
-    let built = job(JobType::PyTorch)
-        .task("master", 1)
-        .task("worker", 2)
-        .set("/backend", "Volcano")
-        .set("/account", "vision");
-    insta::assert_yaml_snapshot!(volcano::manifest(&built.build()));
-}
-
-#[test]
 fn a_pod_that_ended_well_and_was_swept_away_is_not_made_again() {
     for policy in ["Job", "Task", "Never"] {
         let mut world =
@@ -488,18 +509,6 @@ fn names_that_would_be_too_long_are_named() {
     let schedule =
         named(job(JobType::Single).task("main", 1).set("/schedule", json!({ "cron": "0 * * * *" })));
     assert!(schedule.contains("40"), "{schedule}");
-}
-
-#[test]
-fn volcano_is_not_left_to_its_own_idea_of_no_retries() {
-    // It takes zero for "not said", which is three.
-    for (retries, want) in [(0, "TerminateJob"), (2, "RestartJob")] {
-        let built = job(JobType::Single).task("main", 1).set("/backend", "Volcano").set("/retries", retries);
-        let made = volcano::manifest(&built.build());
-        let policies = made["spec"]["tasks"][0]["policies"].as_array().unwrap();
-        let failed = policies.iter().find(|one| one["event"] == "PodFailed").unwrap();
-        assert_eq!(failed["action"], want);
-    }
 }
 
 /// What may happen to a job.

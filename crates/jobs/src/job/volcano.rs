@@ -1,10 +1,15 @@
 //! Jobs that Volcano makes and places: one `batch.volcano.sh` Job per AIJob, and its phase back.
 //!
-//! Volcano's Pods of a task share one template, so what differs from Pod to Pod (ranks, host lists) comes from its own
-//! plug-ins. Suspending is aborting, and resuming is Volcano's own word for what follows: both are Commands to its
-//! controller, which takes the Pods away and keeps the Job.
+//! Suspending is aborting, and resuming is Volcano's own word for what follows: both are Commands to its controller, which
+//! takes the Pods away and keeps the Job. So is an end that Volcano's policies cannot tell.
 
-use std::sync::Arc;
+mod manifest;
+mod mirror;
+
+#[cfg(test)]
+mod tests;
+
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::Time};
@@ -13,7 +18,7 @@ use kube::{
     api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions},
     core::{ApiResource, GroupVersionKind},
 };
-use maar_api::v1alpha1::{AIJob, AIJobStatus, JobPhase, RestartPolicy, TaskStatus, condition_types, reasons};
+use maar_api::v1alpha1::{AIJob, AIJobStatus, JobPhase, TaskStatus, condition_types, reasons};
 use maar_controller::{Error, error::chain, pool::Next};
 use serde_json::{Value, json};
 
@@ -28,16 +33,14 @@ use crate::{
     cleanup::is_fresh,
     error::JobError,
     index::Key,
-    kind::{self, Place},
     name, own,
-    pod::{owner, render},
     status::{Say, bounded, set_condition, whole},
 };
+use manifest::{GENERATION, manifest, verdict};
+use mirror::{mirror, task_status};
 
-/// Annotation of Volcano's Job: the generation of the AIJob it was made for.
-const GENERATION: &str = "maar.io/generation";
 /// How often Volcano's Job is looked at; it is not watched, because its API may come and go.
-const LOOK: std::time::Duration = std::time::Duration::from_secs(5);
+const LOOK: Duration = Duration::from_secs(5);
 
 pub(crate) async fn reconcile(jobs: &Jobs, job: &AIJob) -> Result<Next, JobError> {
     let now = jobs.context.environment.clock.now();
@@ -66,20 +69,27 @@ pub(crate) async fn reconcile(jobs: &Jobs, job: &AIJob) -> Result<Next, JobError
     if let Some(other) = found.as_ref().filter(|_| own.is_none()) {
         return in_the_way(jobs, job, before, other).await;
     }
-    jobs.write_secret(&Key::of(job), job).await?;
-    let found = match write(&api, job, own).await {
-        Ok(found) => found,
-        Err(source) => {
-            // Volcano lets few fields of a Job be changed; what it runs goes on as it was.
+    if own.is_none() && job.spec.suspend {
+        // Made now, it would run until Volcano has heard that it shall not.
+        return finish(jobs, job, resting(job, before, now)).await;
+    }
+    jobs.write_belongings(&Key::of(job), job).await?;
+    let (found, refusal) = match (write(&api, job, own).await, own) {
+        (Ok(found), _) => (found, None),
+        // Volcano lets few fields of a Job be changed; what it runs goes on as it was, and hears what else is asked.
+        (Err(source), Some(own)) => (own.clone(), Some(JobError::from(failed(source)).into_refusal()?)),
+        (Err(source), None) => {
             let refusal = JobError::from(failed(source)).into_refusal()?;
-            let seen = own.map(|own| mirror(job, &before, own, &pods(jobs, job, own), now));
-            return finish(jobs, job, refused(seen.unwrap_or(before), &refusal)).await;
+            return finish(jobs, job, refused(before, &refusal)).await;
         }
     };
     if let Some(action) = command(job, &found.data) {
         order(jobs, job, &found, action).await?;
     }
-    let status = mirror(job, &before, &found, &pods(jobs, job, &found), now);
+    let mut status = mirror(job, &before, &found, &pods(jobs, job, &found), now);
+    if let Some(refusal) = refusal {
+        status = refused(status, &refusal);
+    }
     finish(jobs, job, status).await
 }
 
@@ -161,13 +171,18 @@ async fn write(
     api.patch(name::of(job), &params, &Patch::Apply(&wanted)).await
 }
 
-/// What Volcano has to be told so that its Job is suspended, or goes on. Whoever aborted it, also somebody who was too
+/// What Volcano has to be told so that its Job is suspended, goes on, or ends. Whoever aborted it, also somebody who was too
 /// late: the AIJob says whether it shall run.
 fn command(job: &AIJob, found: &Value) -> Option<&'static str> {
     let phase = found["status"]["state"]["phase"].as_str().unwrap_or_default();
     match (job.spec.suspend, phase) {
         (true, "Pending" | "Running" | "Restarting" | "") => Some("AbortJob"),
         (false, "Aborted") => Some("ResumeJob"),
+        (false, "Pending" | "Running") => {
+            let counts: Vec<TaskStatus> =
+                job.spec.tasks.iter().map(|task| task_status(task, found)).collect();
+            verdict(&job.spec, &counts)
+        }
         _ => None,
     }
 }
@@ -186,7 +201,7 @@ async fn order(
     let body = json!({
         "apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command",
         "metadata": { "name": format!("{}-{word}", name::of(job)), "namespace": job.namespace(), "ownerReferences": [target] },
-        "action": action, "target": target, "reason": "Suspend", "message": "maar.io/suspend",
+        "action": action, "target": target, "reason": "AIJob", "message": "as the AIJob says",
     });
     let failed = |source| Error::in_step(format!("tell Volcano to {action} {}", name::of(job)), source);
     let command = serde_json::from_value(body).map_err(|error| failed(kube::Error::SerdeError(error)))?;
@@ -201,87 +216,6 @@ async fn finish(jobs: &Jobs, job: &AIJob, status: AIJobStatus) -> Result<Next, J
     jobs.write_status(job, &status).await?;
     // What is over has a time to stay, which the next look finds.
     Ok(Next::After(LOOK))
-}
-
-/// Volcano's Job for an AIJob.
-pub(crate) fn manifest(job: &AIJob) -> Value {
-    let spec = &job.spec;
-    let mut plugins = json!({ "env": [], "svc": [] });
-    for (plugin, arguments) in kind::of(spec.job_type).volcano_plugins(spec) {
-        plugins[plugin] = json!(arguments);
-    }
-    let deciding = kind::deciding(spec);
-    let tasks: Vec<Value> = spec
-        .tasks
-        .iter()
-        .map(|task| {
-            let mut pod = render(&Place { job, task, index: 0 }, 0);
-            let mut policies = Vec::new();
-            if deciding.contains(&task.name.as_str()) {
-                policies.push(json!({ "event": "TaskCompleted", "action": "CompleteJob" }));
-            }
-            let restart = task.restart_policy.unwrap_or(spec.restart_policy);
-            // Volcano takes no retries for a number that was not said, and puts its own in place of it.
-            let restart = if spec.retries == 0 { RestartPolicy::Never } else { restart };
-            policies.push(match restart {
-                RestartPolicy::Never => json!({ "event": "PodFailed", "action": "TerminateJob" }),
-                RestartPolicy::Task => json!({ "event": "PodFailed", "action": "RestartTask" }),
-                RestartPolicy::Job => json!({ "event": "PodFailed", "action": "RestartJob" }),
-            });
-            strip(&mut pod, task);
-            let metadata = json!({ "labels": pod.metadata.labels, "annotations": pod.metadata.annotations });
-            json!({
-                "name": task.name,
-                "replicas": task.replicas,
-                "minAvailable": task.minimum(),
-                "policies": policies,
-                "template": { "metadata": metadata, "spec": pod.spec },
-            })
-        })
-        .collect();
-    json!({
-        "apiVersion": "batch.volcano.sh/v1alpha1",
-        "kind": "Job",
-        "metadata": {
-            "name": name::of(job), "namespace": job.namespace(), "ownerReferences": [owner(job)],
-            "annotations": { GENERATION: job.metadata.generation.unwrap_or_default().to_string() },
-        },
-        "spec": {
-            "schedulerName": "volcano",
-            "queue": spec.account(),
-            "minAvailable": spec.minimum(),
-            "maxRetry": spec.retries,
-            "ttlSecondsAfterFinished": spec.ttl_seconds_after_finished,
-            "policies": [{ "event": "PodEvicted", "action": "RestartJob" }],
-            "plugins": plugins,
-            "tasks": tasks,
-        },
-    })
-}
-
-/// Takes away what is only true of one Pod of the task: Volcano and its plug-ins say it for each.
-fn strip(pod: &mut Pod, task: &maar_api::v1alpha1::TaskSpec) {
-    let template = task.template.spec.as_ref();
-    if let Some(labels) = &mut pod.metadata.labels {
-        labels.remove(maar_api::names::LABEL_INDEX);
-        labels.remove(maar_api::names::LABEL_ATTEMPT);
-        labels.remove(maar_api::names::LABEL_JOB);
-    }
-    let Some(spec) = &mut pod.spec else { return };
-    spec.hostname = None;
-    spec.subdomain = None;
-    let own = |name: &str, container: &str| {
-        let containers = template.map(|spec| spec.containers.as_slice()).unwrap_or_default();
-        let mine = containers.iter().filter(|one| one.name == container).filter_map(|one| one.env.as_ref());
-        mine.flatten().any(|variable| variable.name == name)
-    };
-    let added = ["MAAR_INDEX", "MAAR_ATTEMPT", "RANK", "PET_NODE_RANK", "TF_CONFIG"];
-    for container in crate::pod::containers(spec) {
-        let name = container.name.clone();
-        if let Some(all) = &mut container.env {
-            all.retain(|variable| !added.contains(&variable.name.as_str()) || own(&variable.name, &name));
-        }
-    }
 }
 
 /// Why it is to end for good, if so.
@@ -310,6 +244,20 @@ fn ended(job: &AIJob, mut status: AIJobStatus, reason: String, now: Timestamp) -
     status
 }
 
+/// A job that is suspended before Volcano has heard of it.
+fn resting(job: &AIJob, before: AIJobStatus, now: Timestamp) -> AIJobStatus {
+    let changed = before.phase != JobPhase::Suspended;
+    let mut status = AIJobStatus { phase: JobPhase::Suspended, ..before };
+    status.observed_generation = job.metadata.generation;
+    status.reason = Some(reasons::SUSPENDED.to_owned());
+    status.message = Some(outcome::sentence(&job.spec, &status));
+    if changed {
+        status.last_transition_time = Some(Time(whole(now)));
+    }
+    outcome::conditions(&mut status, job.metadata.generation, now);
+    status
+}
+
 fn missing(job: &AIJob, mut status: AIJobStatus, now: Timestamp) -> AIJobStatus {
     let message = "backend is Volcano, but this cluster does not serve batch.volcano.sh/v1alpha1";
     status.observed_generation = job.metadata.generation;
@@ -320,96 +268,4 @@ fn missing(job: &AIJob, mut status: AIJobStatus, now: Timestamp) -> AIJobStatus 
         Say { kind: condition_types::BACKEND_READY, holds: false, reason: reasons::VOLCANO_MISSING, message };
     set_condition(&mut status.conditions, job.metadata.generation, now, &say);
     status
-}
-
-/// The status of an AIJob from its Volcano Job and the Pods of that.
-pub(crate) fn mirror(
-    job: &AIJob,
-    before: &AIJobStatus,
-    found: &DynamicObject,
-    pods: &[Arc<Pod>],
-    now: Timestamp,
-) -> AIJobStatus {
-    let mut status = before.clone();
-    let found = &found.data;
-    let state = &found["status"]["state"];
-    let word = state["phase"].as_str().unwrap_or("Pending");
-    status.observed_generation = job.metadata.generation;
-    status.phase = phase(word, job.spec.suspend);
-    status.reason = Some(state["reason"].as_str().filter(|text| !text.is_empty()).unwrap_or(word).to_owned());
-    if word == "Aborted" && status.phase == JobPhase::Restarting {
-        status.reason = Some(reasons::RESUMING.to_owned());
-    }
-    status.message = state["message"].as_str().filter(|text| !text.is_empty()).map(bounded);
-    status.retries = count(&found["status"]["retryCount"]);
-    status.tasks = job.spec.tasks.iter().map(|task| task_status(task, found)).collect();
-    let running: i32 = status.tasks.iter().map(|task| task.running).sum();
-    status.ready = Some(format!("{running}/{}", job.spec.replicas()));
-    times(&mut status, before, now);
-    outcome::places(pods.iter().map(AsRef::as_ref), &mut status);
-    let say =
-        Say { kind: condition_types::BACKEND_READY, holds: true, reason: reasons::AS_ASKED, message: "" };
-    set_condition(&mut status.conditions, job.metadata.generation, now, &say);
-    outcome::conditions(&mut status, job.metadata.generation, now);
-    status
-}
-
-/// Since when it is as it is. What has to wait again waits from now on.
-fn times(status: &mut AIJobStatus, before: &AIJobStatus, now: Timestamp) {
-    let moment = Time(whole(now));
-    let changed = status.phase != before.phase;
-    if changed || status.last_transition_time.is_none() {
-        status.last_transition_time = Some(moment.clone());
-    }
-    match status.phase {
-        JobPhase::Running => {
-            status.start_time.get_or_insert_with(|| moment.clone());
-            status.attempt_start_time.get_or_insert(moment);
-        }
-        JobPhase::Pending | JobPhase::Restarting | JobPhase::Suspended => {
-            status.attempt_start_time = None;
-            if changed || status.queued_time.is_none() {
-                status.queued_time = Some(moment);
-            }
-        }
-        phase if phase.is_final() => {
-            status.completion_time.get_or_insert(moment);
-        }
-        _ => {}
-    }
-}
-
-/// The phase of a job from that of Volcano's Job.
-fn phase(word: &str, suspend: bool) -> JobPhase {
-    match word {
-        "Completing" => JobPhase::Completing,
-        "Completed" => JobPhase::Completed,
-        "Terminating" => JobPhase::Terminating,
-        "Terminated" | "Failed" => JobPhase::Failed,
-        "Aborted" if suspend => JobPhase::Suspended,
-        // It has been told to go on.
-        "Aborted" => JobPhase::Restarting,
-        "Aborting" => JobPhase::Suspending,
-        _ if suspend => JobPhase::Suspending,
-        "Running" => JobPhase::Running,
-        "Restarting" => JobPhase::Restarting,
-        _ => JobPhase::Pending,
-    }
-}
-
-fn task_status(task: &maar_api::v1alpha1::TaskSpec, found: &Value) -> TaskStatus {
-    let phases = &found["status"]["taskStatusCount"][task.name.as_str()]["phase"];
-    TaskStatus {
-        name: task.name.clone(),
-        replicas: task.replicas,
-        pending: count(&phases["Pending"]),
-        running: count(&phases["Running"]),
-        succeeded: count(&phases["Succeeded"]),
-        failed: count(&phases["Failed"]),
-        ..TaskStatus::default()
-    }
-}
-
-fn count(value: &Value) -> i32 {
-    value.as_i64().and_then(|count| i32::try_from(count).ok()).unwrap_or(0)
 }

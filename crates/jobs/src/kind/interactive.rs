@@ -14,18 +14,18 @@ pub(crate) struct Jupyter;
 pub(crate) struct CodeServer;
 
 /// A variable with the word of the Secret.
-pub(crate) fn token(variable: &str, secret: String) -> EnvVar {
+fn token(variable: &str, secret: String) -> EnvVar {
     let selector = SecretKeySelector { name: secret, key: TOKEN.to_owned(), optional: None };
     let source = EnvVarSource { secret_key_ref: Some(selector), ..EnvVarSource::default() };
     EnvVar { name: variable.to_owned(), value: None, value_from: Some(source) }
 }
 
-pub(crate) fn jupyter_command(port: i32) -> Vec<String> {
+fn jupyter_command(port: i32) -> Vec<String> {
     let port = format!("--ServerApp.port={port}");
     words(["jupyter", "lab", "--ServerApp.ip=0.0.0.0", &port, "--no-browser"])
 }
 
-pub(crate) fn code_server_command(port: i32) -> Vec<String> {
+fn code_server_command(port: i32) -> Vec<String> {
     let address = format!("0.0.0.0:{port}");
     words(["code-server", "--bind-addr", &address, "--auth", "password"])
 }

@@ -113,15 +113,6 @@ impl Kind for Mpi {
     fn default_command(&self, place: &Place<'_>) -> Option<Vec<String>> {
         (place.task.name == "worker").then(|| sshd(port(place.spec(), PORT)))
     }
-
-    fn volcano_plugins(&self, spec: &AIJobSpec) -> BTreeMap<&'static str, Vec<String>> {
-        let arguments = vec![
-            "--master=launcher".to_owned(),
-            "--worker=worker".to_owned(),
-            format!("--port={}", port(spec, PORT)),
-        ];
-        BTreeMap::from([("mpi", arguments), ("ssh", Vec::new())])
-    }
 }
 
 impl Kind for DeepSpeed {
@@ -166,9 +157,5 @@ impl Kind for DeepSpeed {
 
     fn default_command(&self, place: &Place<'_>) -> Option<Vec<String>> {
         (place.task.name == "worker").then(|| sshd(port(place.spec(), PORT)))
-    }
-
-    fn volcano_plugins(&self, spec: &AIJobSpec) -> BTreeMap<&'static str, Vec<String>> {
-        Mpi.volcano_plugins(spec)
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::EnvVar;
-use maar_api::v1alpha1::{AIJobSpec, ElasticSpec};
+use maar_api::v1alpha1::{AIJobSpec, Backend, ElasticSpec};
 
 use super::{Kind, Place, find, port, processes, variable};
 use crate::name;
@@ -52,29 +52,39 @@ impl Kind for PyTorch {
     fn environment(&self, place: &Place<'_>) -> Vec<EnvVar> {
         let spec = place.spec();
         let Some(rank) = place.rank(&ORDER) else { return Vec::new() };
+        let rank = if rank == place.index { place.index_text() } else { rank.to_string() };
         let master = name::host(place.job_name(), first(spec), 0);
         let port = port(spec, PORT).to_string();
-        let mut all = vec![
-            variable("MASTER_ADDR", &master),
-            variable("MASTER_PORT", &port),
+        let world = pods(spec).to_string();
+        let mut all = Vec::new();
+        if !is_ranked_by_volcano(spec) {
+            all.extend([variable("MASTER_ADDR", &master), variable("MASTER_PORT", &port)]);
+        }
+        all.extend([
             variable("PET_NPROC_PER_NODE", processes(spec, place.task).to_string()),
             variable("PYTHONUNBUFFERED", "1"),
-        ];
-        if let Some(elastic) = elastic(spec) {
-            all.extend([
-                variable("PET_NNODES", format!("{}:{}", elastic.min_pods, elastic.max_pods)),
-                variable("PET_MAX_RESTARTS", elastic.max_restarts.to_string()),
+        ]);
+        let meeting = || {
+            [
                 variable("PET_RDZV_BACKEND", "c10d"),
                 variable("PET_RDZV_ENDPOINT", format!("{master}:{port}")),
                 variable("PET_RDZV_ID", place.job_name()),
-            ]);
+            ]
+        };
+        if let Some(elastic) = elastic(spec) {
+            all.push(variable("PET_NNODES", format!("{}:{}", elastic.min_pods, elastic.max_pods)));
+            all.push(variable("PET_MAX_RESTARTS", elastic.max_restarts.to_string()));
+            all.extend(meeting());
+        } else if is_ranked_by_volcano(spec) {
+            // What plain programs read is the plug-in's to say; torchrun can do without ranks.
+            all.push(variable("PET_NNODES", &world));
+            all.extend(meeting());
         } else {
-            let world = pods(spec).to_string();
             all.extend([
-                variable("RANK", rank.to_string()),
+                variable("RANK", &rank),
                 variable("WORLD_SIZE", &world),
                 variable("PET_NNODES", &world),
-                variable("PET_NODE_RANK", rank.to_string()),
+                variable("PET_NODE_RANK", &rank),
                 variable("PET_MASTER_ADDR", &master),
                 variable("PET_MASTER_PORT", &port),
             ]);
@@ -87,13 +97,20 @@ impl Kind for PyTorch {
     }
 
     fn volcano_plugins(&self, spec: &AIJobSpec) -> BTreeMap<&'static str, Vec<String>> {
-        let arguments = vec![
-            format!("--master={}", first(spec)),
-            "--worker=worker".to_owned(),
-            format!("--port={}", port(spec, PORT)),
-        ];
-        BTreeMap::from([("pytorch", arguments)])
+        if !is_ranked_by_volcano(spec) {
+            return BTreeMap::new();
+        }
+        let port = format!("--port={}", port(spec, PORT));
+        BTreeMap::from([("pytorch", vec!["--master=master".to_owned(), "--worker=worker".to_owned(), port])])
     }
+}
+
+/// Whether Volcano's plug-in has to say the ranks: that of a worker beside a master is its number plus one, and a template
+/// for all workers knows no sums. Without a master the plug-in would give rank 0 to nobody.
+fn is_ranked_by_volcano(spec: &AIJobSpec) -> bool {
+    spec.backend == Backend::Volcano
+        && elastic(spec).is_none()
+        && ORDER.iter().all(|name| find(spec, name).is_some())
 }
 
 fn elastic(spec: &AIJobSpec) -> Option<&ElasticSpec> {

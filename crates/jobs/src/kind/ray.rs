@@ -1,7 +1,5 @@
 //! Ray: a head, and workers that join it. The job is over when the head is.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::EnvVar;
 use maar_api::v1alpha1::AIJobSpec;
 
@@ -50,14 +48,5 @@ impl Kind for Ray {
         }
         let address = format!("--address={}:{port}", name::host(place.job_name(), "head", 0));
         Some(words(["ray", "start", &address, "--block"]))
-    }
-
-    fn volcano_plugins(&self, spec: &AIJobSpec) -> BTreeMap<&'static str, Vec<String>> {
-        let arguments = vec![
-            "--head=head".to_owned(),
-            "--worker=worker".to_owned(),
-            format!("--port={}", port(spec, PORT)),
-        ];
-        BTreeMap::from([("ray", arguments)])
     }
 }

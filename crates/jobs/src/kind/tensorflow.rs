@@ -47,19 +47,14 @@ impl Kind for TensorFlow {
                 (task.name.as_str(), hosts.collect())
             })
             .collect();
-        let config = json!({
-            "cluster": cluster,
-            "task": { "type": place.task.name, "index": place.index },
-            "environment": "cloud",
-        });
-        vec![variable("TF_CONFIG", config.to_string()), variable("PYTHONUNBUFFERED", "1")]
+        // Written by hand: the number may be one that Kubernetes puts in. Names of tasks need no escaping.
+        let (cluster, task, index) = (json!(cluster), &place.task.name, place.index_text());
+        let task = format!(r#"{{"index":{index},"type":"{task}"}}"#);
+        let config = format!(r#"{{"cluster":{cluster},"environment":"cloud","task":{task}}}"#);
+        vec![variable("TF_CONFIG", config), variable("PYTHONUNBUFFERED", "1")]
     }
 
     fn ports(&self, spec: &AIJobSpec) -> Vec<(&'static str, i32)> {
         vec![("grpc", port(spec, PORT))]
-    }
-
-    fn volcano_plugins(&self, spec: &AIJobSpec) -> BTreeMap<&'static str, Vec<String>> {
-        BTreeMap::from([("tensorflow", vec![format!("--port={}", port(spec, PORT))])])
     }
 }

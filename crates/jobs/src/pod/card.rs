@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 use kube::api::ObjectMeta;
-use maar_api::{names, v1alpha1::CardsSpec};
+use maar_api::{cards::variables, names, v1alpha1::CardsSpec};
 
 use super::{add_resource, from_annotation};
 use crate::card;
@@ -19,9 +19,13 @@ pub(crate) fn give(cards: &CardsSpec, spec: &mut PodSpec, metadata: &mut ObjectM
             annotations.insert(names::ANNOTATION_CARD_INDEX.to_owned(), index.to_string());
         }
     }
+    if !card::are_numbered(spec) {
+        // Nobody would write the annotation, and a variable without a value hides the cards that the plug-in gives.
+        return;
+    }
     let Some(first) = spec.containers.first_mut() else { return };
     let mine = first.env.get_or_insert_default();
-    for variable in [card::VARIABLE].iter().chain(card::variables(&cards.resource)) {
+    for variable in [card::VARIABLE].iter().chain(variables(&cards.resource)) {
         if mine.iter().all(|one| one.name != *variable) {
             mine.push(from_annotation(variable, names::ANNOTATION_VISIBLE_CARDS));
         }

@@ -7,13 +7,12 @@ use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::Time};
 use maar_api::{
     names,
     v1alpha1::{
-        CleanupRule, StopStatus, Workspace, WorkspacePhase, WorkspaceState, WorkspaceStatus, condition_types,
-        reasons,
+        StopStatus, Workspace, WorkspacePhase, WorkspaceState, WorkspaceStatus, condition_types, reasons,
     },
 };
 
 use super::render;
-use crate::cleanup::{ending, is_fresh};
+use crate::cleanup::{ANNOTATION_SUSPENDED_BY, is_fresh, suspended_by};
 use crate::status::{Say, set_condition, whole};
 
 /// Seconds before a Pod is made again that has ended at once: a node that refuses it would refuse it for ever.
@@ -50,8 +49,10 @@ pub(crate) struct Plan {
     pub(crate) create: Option<Pod>,
     pub(crate) delete: bool,
     pub(crate) notice: Notice,
-    /// It has run long enough: `state` becomes `Suspended`.
-    pub(crate) suspend: bool,
+    /// It has run long enough: `state` becomes `Suspended`, for this reason.
+    pub(crate) suspend: Option<&'static str>,
+    /// It goes on, so nothing has suspended it any more.
+    pub(crate) forget_cause: bool,
     pub(crate) again: Option<Duration>,
 }
 
@@ -77,12 +78,16 @@ pub(crate) fn plan(view: &View<'_>) -> Plan {
         WorkspaceState::Running => running(view, &mut plan),
     }
     if view.workspace.spec.state == WorkspaceState::Running
-        && is_fresh(plan.status.cleanup.as_ref(), view.workspace.metadata.generation)
+        && let Some(told) = plan.status.cleanup.as_ref()
+        && is_fresh(Some(told), view.workspace.metadata.generation)
     {
-        plan.suspend = true;
+        plan.suspend = Some(told.rule.reason());
         plan.create = None;
         plan.objects = false;
     }
+    plan.forget_cause = view.workspace.spec.state == WorkspaceState::Running
+        && plan.suspend.is_none()
+        && cause(view).is_some();
     let placed = view.pod.filter(|_| plan.status.phase != WorkspacePhase::Suspended);
     plan.status.pod = placed.and_then(|pod| pod.metadata.name.clone());
     plan.status.node = placed.and_then(|pod| pod.spec.as_ref()?.node_name.clone());
@@ -107,21 +112,21 @@ fn is_going(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_some()
 }
 
-/// The rule that suspended it, if one did: said by clean-up, and then kept for as long as it is suspended.
-fn rule(status: &WorkspaceStatus) -> Option<CleanupRule> {
-    let told = status.cleanup.as_ref().filter(|told| told.ending).map(|told| told.rule);
-    let stopped = matches!(status.phase, WorkspacePhase::Stopping | WorkspacePhase::Suspended);
-    told.or_else(|| CleanupRule::of_reason(status.reason.as_deref().filter(|_| stopped)?))
+/// What suspended it, if not its owner: a reason, and the same in words. It stands beside the wish for as long as it is
+/// suspended.
+fn cause(view: &View<'_>) -> Option<(String, String)> {
+    let told = view.workspace.metadata.annotations.as_ref()?.get(ANNOTATION_SUSPENDED_BY)?;
+    Some((told.clone(), suspended_by(told)?))
 }
 
 fn suspended(view: &View<'_>, plan: &mut Plan) {
-    let rule = rule(&plan.status);
-    let reason = rule.map_or(reasons::SUSPENDED, CleanupRule::reason);
+    let cause = cause(view);
+    let reason = cause.as_ref().map_or(reasons::SUSPENDED, |(reason, _)| reason);
     plan.status.retry_time = None;
     let Some(pod) = view.pod else {
         plan.status.stop = None;
         plan.status.start_time = None;
-        let why = rule.map(|rule| format!("{}; ", ending(rule))).unwrap_or_default();
+        let why = cause.as_ref().map(|(_, why)| format!("{why}; ")).unwrap_or_default();
         let message = format!("{why}its volumes stay; set state to Running to go on");
         plan.say(WorkspacePhase::Suspended, reason, &message);
         return;
@@ -179,7 +184,7 @@ fn running(view: &View<'_>, plan: &mut Plan) {
     }
     // Notices of others, such as the scheduler, are not ours to take back.
     let told = annotation(pod, names::ANNOTATION_STOP_REASON);
-    if told.is_some_and(|told| told == reasons::SUSPENDED || CleanupRule::of_reason(told).is_some()) {
+    if told.is_some_and(|told| told == reasons::SUSPENDED || suspended_by(told).is_some()) {
         plan.notice = Notice::TakeBack;
     }
     let placed = pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());
@@ -202,6 +207,6 @@ fn is_running(view: &View<'_>, plan: &mut Plan) {
     if left.is_positive() {
         plan.look_again(left);
     } else {
-        plan.suspend = true;
+        plan.suspend = Some(reasons::MAX_RUN_TIME);
     }
 }

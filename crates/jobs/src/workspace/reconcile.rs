@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, Secret, Service};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, Service};
 use kube::{
     Api, ResourceExt as _,
     api::{DeleteParams, Patch, PatchParams},
@@ -22,9 +22,9 @@ use super::{
     render,
 };
 use crate::{
+    cleanup::ANNOTATION_SUSPENDED_BY,
     error::JobError,
     index::{Index, Key},
-    key::Entropy,
     malformed::{self, Told},
     own,
     status::{self, bounded},
@@ -49,7 +49,6 @@ pub(crate) struct Workspaces {
     pub(crate) context: Context,
     pub(crate) index: Index<Workspace>,
     pub(crate) pods: Index<Pod>,
-    pub(crate) entropy: Entropy,
 }
 
 impl Workspaces {
@@ -127,14 +126,26 @@ impl Workspaces {
         if let Some(pod) = pod.filter(|_| plan.delete) {
             WRITER.delete_any_version(&pods, pod, DeleteParams::default()).await?;
         }
-        if plan.suspend {
-            let api: Api<Workspace> = self.api(key);
-            // On top of what was looked at: somebody may just have given it more time.
-            let seen = json!({ "uid": workspace.uid(), "resourceVersion": workspace.resource_version() });
-            let body = json!({ "metadata": seen, "spec": { "state": "Suspended" } });
-            let result = api.patch(&key.name, &PatchParams::default(), &Patch::Merge(&body)).await;
-            result.map_err(|source| Error::in_step(format!("suspend workspace {key}"), source))?;
+        if plan.suspend.is_some() || plan.forget_cause {
+            self.note_cause(key, workspace, plan).await?;
         }
+        Ok(())
+    }
+
+    /// Suspends it and says why beside that, or takes away why it was suspended before.
+    async fn note_cause(&self, key: &Key, workspace: &Workspace, plan: &Plan) -> Result<(), JobError> {
+        let api: Api<Workspace> = self.api(key);
+        // On top of what was looked at: somebody may just have given it more time.
+        let mut body = json!({ "metadata": {
+            "uid": workspace.uid(),
+            "resourceVersion": workspace.resource_version(),
+            "annotations": { ANNOTATION_SUSPENDED_BY: plan.suspend },
+        } });
+        if plan.suspend.is_some() {
+            body["spec"] = json!({ "state": "Suspended" });
+        }
+        let result = api.patch(&key.name, &PatchParams::default(), &Patch::Merge(&body)).await;
+        result.map_err(|source| Error::in_step(format!("suspend workspace {key}"), source))?;
         Ok(())
     }
 
@@ -145,11 +156,6 @@ impl Workspaces {
         }
         if let Some(service) = render::service(workspace) {
             own::apply(WRITER, &self.api::<Service>(key), &service).await?;
-        }
-        if render::has_secret(workspace) {
-            let secret = render::secret(workspace, &self.entropy);
-            let secret = secret.ok_or_else(|| JobError::NoEntropy(key.to_string()))?;
-            own::ensure(WRITER, &self.api::<Secret>(key), &secret).await?;
         }
         Ok(())
     }

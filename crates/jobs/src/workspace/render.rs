@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::{
     api::core::v1::{
         Container, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimVolumeSource, Pod,
-        PodSpec, Secret, Service, ServicePort, ServiceSpec, Toleration, Volume, VolumeMount,
+        PodSpec, Service, ServicePort, ServiceSpec, Toleration, Volume, VolumeMount,
         VolumeResourceRequirements,
     },
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::OwnerReference, util::intstr::IntOrString},
@@ -18,10 +18,10 @@ use maar_api::{
 
 use super::grant::WorkspaceGrant;
 use crate::{
-    key::Entropy,
-    kind::{TOKEN, code_server_command, has_command, jupyter_command, token, variable},
-    name,
-    pod::{Mounts, add_ports, add_resource, give_cards, give_environment, give_stop, mount, restrict},
+    kind::{has_command, variable, words},
+    pod::{
+        Mounts, add_ports, add_resource, give_cards, give_environment, give_stop, hide_cards, mount, restrict,
+    },
 };
 
 const JUPYTER: i32 = 8888;
@@ -102,6 +102,7 @@ pub(crate) fn pod(workspace: &Workspace, attempt: i32) -> Pod {
     if let Some(rdma) = &spec.rdma {
         add_resource(&mut made, &rdma.resource, &rdma.count.to_string());
     }
+    hide_cards(&mut made);
     if let Some(stop) = &spec.stop {
         give_stop(stop, &mut made);
     }
@@ -145,22 +146,46 @@ fn container(workspace: &Workspace) -> Container {
             // The first process of a container hears only signals that it listens for: a bare `sleep` would have to be
             // killed after the whole time of grace.
             WorkspaceType::Terminal => Some(["/bin/sh", "-c", WAIT].map(str::to_owned).to_vec()),
-            WorkspaceType::Jupyter => Some(jupyter_command(JUPYTER)),
-            WorkspaceType::CodeServer => Some(code_server_command(CODE_SERVER)),
+            WorkspaceType::Jupyter => Some(jupyter()),
+            WorkspaceType::CodeServer => Some(code_server()),
         };
     }
     made
 }
 
+/// Jupyter that people reach through the portal alone: on the loopback of the Pod, where nobody else is, without a word
+/// of its own, and with whatever host the portal gives it. It is told all it needs, and fetches nothing.
+fn jupyter() -> Vec<String> {
+    let port = format!("--ServerApp.port={JUPYTER}");
+    words([
+        "jupyter",
+        "lab",
+        "--ServerApp.ip=127.0.0.1",
+        &port,
+        "--ServerApp.port_retries=0",
+        "--IdentityProvider.token=",
+        "--ServerApp.allow_remote_access=True",
+        "--ServerApp.allow_root=True",
+        "--no-browser",
+    ])
+}
+
+/// The same of code-server.
+fn code_server() -> Vec<String> {
+    let address = format!("127.0.0.1:{CODE_SERVER}");
+    words([
+        "code-server",
+        "--bind-addr",
+        &address,
+        "--auth",
+        "none",
+        "--disable-telemetry",
+        "--disable-update-check",
+    ])
+}
+
 fn environment(workspace: &Workspace) -> Vec<k8s_openapi::api::core::v1::EnvVar> {
-    let mut all = vec![variable("MAAR_WORKSPACE", workspace.name_any())];
-    let secret = name::secret(&workspace.name_any());
-    match workspace.spec.workspace_type {
-        WorkspaceType::Terminal => {}
-        WorkspaceType::Jupyter => all.push(token("JUPYTER_TOKEN", secret)),
-        WorkspaceType::CodeServer => all.push(token("PASSWORD", secret)),
-    }
-    all
+    vec![variable("MAAR_WORKSPACE", workspace.name_any())]
 }
 
 fn mounts(workspace: &Workspace) -> Mounts {
@@ -204,13 +229,15 @@ pub(crate) fn claims(workspace: &Workspace) -> Vec<PersistentVolumeClaim> {
         .collect()
 }
 
-/// The Service that reaches it; none without ports.
+/// The Service that reaches the ports it names; none without. The program of its type listens on the loopback.
 pub(crate) fn service(workspace: &Workspace) -> Option<Service> {
-    let ports: Vec<ServicePort> = ports(workspace)
-        .into_iter()
-        .map(|(name, port)| {
-            let target_port = Some(IntOrString::Int(port));
-            ServicePort { name: Some(name), port, target_port, ..ServicePort::default() }
+    let named = workspace.spec.ports.iter();
+    let ports: Vec<ServicePort> = named
+        .map(|named| ServicePort {
+            name: Some(named.name.clone()),
+            port: named.port,
+            target_port: Some(IntOrString::Int(named.port)),
+            ..ServicePort::default()
         })
         .collect();
     let selector = BTreeMap::from([(names::LABEL_WORKSPACE.to_owned(), workspace.name_any())]);
@@ -220,19 +247,5 @@ pub(crate) fn service(workspace: &Workspace) -> Option<Service> {
         metadata: belonging(workspace, workspace.name_any()),
         spec: Some(spec),
         ..Service::default()
-    })
-}
-
-/// Whether a word lets people in.
-pub(crate) fn has_secret(workspace: &Workspace) -> bool {
-    workspace.spec.workspace_type != WorkspaceType::Terminal
-}
-
-/// The word that lets people in; nothing if there is no randomness.
-pub(crate) fn secret(workspace: &Workspace, entropy: &Entropy) -> Option<Secret> {
-    Some(Secret {
-        metadata: belonging(workspace, name::secret(&workspace.name_any())),
-        string_data: Some(BTreeMap::from([(TOKEN.to_owned(), entropy.token()?)])),
-        ..Secret::default()
     })
 }

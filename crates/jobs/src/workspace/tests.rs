@@ -1,12 +1,13 @@
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::Time};
-use maar_api::v1alpha1::{Workspace, WorkspacePhase, WorkspaceState};
+use maar_api::v1alpha1::{Workspace, WorkspacePhase, WorkspaceState, reasons};
 use serde_json::json;
 
 use super::{
     plan::{Plan, View, plan},
     render,
 };
+use crate::cleanup::ANNOTATION_SUSPENDED_BY;
 
 const START: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
@@ -134,14 +135,38 @@ fn long_runs_end_unless_protected() {
     world.become_("Running");
     world.step();
     world.pass(3599);
-    assert!(!world.step().suspend);
+    assert_eq!(world.step().suspend, None);
     world.pass(1);
-    assert!(world.step().suspend);
+    assert_eq!(world.step().suspend, Some(reasons::MAX_RUN_TIME));
     let later = world.now.saturating_add(SignedDuration::from_secs(60)).unwrap();
     world.workspace.spec.protected_until = Some(Time(later));
-    assert!(!world.step().suspend);
+    assert_eq!(world.step().suspend, None);
     world.pass(60);
-    assert!(world.step().suspend);
+    assert_eq!(world.step().suspend, Some(reasons::MAX_RUN_TIME));
+}
+
+#[test]
+fn what_suspended_it_is_said_for_as_long_as_it_is_suspended() {
+    let mut world = World::new();
+    world.step();
+    let annotation = |reason: &str| Some([(ANNOTATION_SUSPENDED_BY.to_owned(), reason.to_owned())].into());
+    world.workspace.spec.state = WorkspaceState::Suspended;
+    for (reason, want) in [
+        (reasons::MAX_RUN_TIME, "it ran longer than maxRunSeconds; "),
+        (reasons::CLEANED_UP_NIGHTLY, "the nightly clean-up suspended it; "),
+        (reasons::CLEANED_UP_IDLE, "its cards were not used; "),
+    ] {
+        world.pod = None;
+        world.workspace.metadata.annotations = annotation(reason);
+        let status = world.step().status;
+        assert_eq!((status.phase, status.reason.as_deref()), (WorkspacePhase::Suspended, Some(reason)));
+        assert!(status.message.unwrap().starts_with(want));
+    }
+    world.workspace.metadata.annotations = annotation("whatever somebody wrote");
+    assert_eq!(world.step().status.reason.as_deref(), Some(reasons::SUSPENDED));
+    world.workspace.metadata.annotations = annotation(reasons::CLEANED_UP_IDLE);
+    world.workspace.spec.state = WorkspaceState::Running;
+    assert!(world.step().forget_cause, "who lets it go on has not suspended it later");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use kube::{
     Api, ResourceExt as _,
     api::{Patch, PatchParams, PostParams},
 };
-use maar_api::v1alpha1::{Workspace, WorkspacePhase};
+use maar_api::v1alpha1::{Workspace, WorkspacePhase, reasons};
 use maar_embedded::{Fault, Rule};
 use maar_jobs::{ANNOTATION_SUSPENDED_BY, Night, Nightly, suspend};
 use serde_json::{Value, json};
@@ -59,8 +59,11 @@ async fn at_night_workspaces_are_suspended_once_and_what_is_protected_stays() {
     assert_eq!(phase(&world, "open").await, WorkspacePhase::Running, "not before the time");
     until(&world, "02:01:30").await;
     assert_eq!(phase(&world, "open").await, WorkspacePhase::Suspended);
-    let told = desks(&world).get("open").await.unwrap().annotations()[ANNOTATION_SUSPENDED_BY].clone();
-    assert!(told.contains("nightly clean-up at 2026-01-01T02:00"), "{told}");
+    let open = desks(&world).get("open").await.unwrap();
+    assert_eq!(open.annotations()[ANNOTATION_SUSPENDED_BY], reasons::CLEANED_UP_NIGHTLY);
+    let status = open.status.unwrap();
+    assert_eq!(status.reason.as_deref(), Some(reasons::CLEANED_UP_NIGHTLY), "programs know it by that");
+    assert!(status.message.unwrap().starts_with("the nightly clean-up suspended it"));
     assert_eq!(phase(&world, "kept").await, WorkspacePhase::Running);
 
     // Somebody works late. A new leader does not take it from him, nor what was protected in the night.
@@ -68,6 +71,11 @@ async fn at_night_workspaces_are_suspended_once_and_what_is_protected_stays() {
     sleep(Duration::from_secs(5)).await;
     world.bind("open", "gpu-0").await;
     until(&world, "03:30:00").await;
+    let open = desks(&world).get("open").await.unwrap();
+    assert!(
+        !open.annotations().contains_key(ANNOTATION_SUSPENDED_BY),
+        "it goes on, so nobody has suspended it"
+    );
     world.role.stop().await;
     let _new = world.another_with("jobs-2", Some(at_two()));
     until(&world, "03:40:00").await;

@@ -20,7 +20,10 @@ use super::world::{World, task as world_task};
 
 /// A kind of Volcano's, as far as its shape matters here.
 async fn define(arena: &Arena, group: &str, plural: &str, kind: &str) {
-    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    // As Volcano's webhook, it lets little of what stands be changed.
+    let queue = json!({ "type": "string", "x-kubernetes-validations": [{ "rule": "self == oldSelf" }] });
+    let spec = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": { "queue": queue } });
+    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": { "spec": spec } });
     let version = json!({ "name": "v1alpha1", "served": true, "storage": true, "subresources": { "status": {} },
         "schema": { "openAPIV3Schema": schema } });
     let names = json!({ "plural": plural, "singular": kind.to_lowercase(), "kind": kind });
@@ -49,7 +52,11 @@ fn api(arena: &Arena, group: &str, kind: &str) -> Api<DynamicObject> {
 
 /// What Volcano's controller says of its Job.
 async fn becomes(arena: &Arena, name: &str, phase: &str, running: i64) {
-    let counts = json!({ "main": { "phase": { "Running": running } } });
+    counts(arena, name, phase, &json!({ "main": { "phase": { "Running": running } } })).await;
+}
+
+/// The same, with the counts of its tasks.
+async fn counts(arena: &Arena, name: &str, phase: &str, counts: &Value) {
     let body = json!({ "status": { "state": { "phase": phase }, "taskStatusCount": counts } });
     let jobs = api(arena, "batch.volcano.sh", "Job");
     jobs.patch_status(name, &PatchParams::default(), &Patch::Merge(&body)).await.unwrap();
@@ -188,6 +195,51 @@ scenario! {
         reaches(arena, "train", JobPhase::Aborted).await;
         let left = jobs.get("train").await.unwrap();
         assert_eq!((left.uid(), left.data["spec"]["queue"].as_str()), (theirs.uid(), Some("theirs")));
+        role.stop().await;
+    }
+}
+
+scenario! {
+    async fn the_first_of_two_tasks_that_decide_does_not_end_a_job_of_volcano(context) {
+        let arena = context.arena();
+        define(arena, "batch.volcano.sh", "jobs", "Job").await;
+        define(arena, "bus.volcano.sh", "commands", "Command").await;
+        let role = start(context).await;
+        let tasks = [task(arena, "ps", 1, &[]), task(arena, "chief", 1, &[]), task(arena, "worker", 2, &[])];
+        submit(arena, "train", json!({ "backend": "Volcano", "type": "TensorFlow", "tasks": tasks })).await;
+        made(arena, "train").await;
+        let phases = |chief: &str, worker: &str| {
+            json!({ "ps": { "phase": { "Running": 1 } }, "chief": { "phase": { chief: 1 } }, "worker": { "phase": { worker: 2 } } })
+        };
+        counts(arena, "train", "Running", &phases("Succeeded", "Running")).await;
+        let seen = |job: &AIJob| status(job).tasks.iter().any(|task| task.name == "chief" && task.succeeded == 1);
+        arena.wait("the end of the chief to be seen", "train", seen).await;
+        let commands = api(arena, "bus.volcano.sh", "Command");
+        assert!(commands.get_opt("train-completejob").await.unwrap().is_none());
+        counts(arena, "train", "Running", &phases("Succeeded", "Succeeded")).await;
+        assert_eq!(order(arena, "train-completejob").await["action"], "CompleteJob");
+        role.stop().await;
+    }
+}
+
+scenario! {
+    async fn volcano_hears_of_a_suspension_also_when_it_refuses_another_change(context) {
+        let arena = context.arena();
+        define(arena, "batch.volcano.sh", "jobs", "Job").await;
+        define(arena, "bus.volcano.sh", "commands", "Command").await;
+        let role = start(context).await;
+        submit(arena, "train", json!({ "backend": "Volcano", "suspend": true, "tasks": [task(arena, "main", 1, &[])] })).await;
+        reaches(arena, "train", JobPhase::Suspended).await;
+        let jobs = api(arena, "batch.volcano.sh", "Job");
+        assert!(jobs.get_opt("train").await.unwrap().is_none(), "nothing runs that was never to run");
+        arena.patch::<AIJob>("train", json!({ "spec": { "suspend": false } })).await;
+        made(arena, "train").await;
+        becomes(arena, "train", "Running", 1).await;
+        reaches(arena, "train", JobPhase::Running).await;
+        arena.patch::<AIJob>("train", json!({ "spec": { "suspend": true, "account": "other" } })).await;
+        order(arena, "train-abortjob").await;
+        let told = |job: &AIJob| status(job).reason.as_deref() == Some("Refused");
+        arena.wait("the refusal to be told", "train", told).await;
         role.stop().await;
     }
 }
