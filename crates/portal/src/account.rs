@@ -4,7 +4,7 @@ mod change;
 
 use kube::ResourceExt as _;
 use maar_api::{
-    ResourceList,
+    ResourceList, names,
     v1alpha1::{Account, MemberSpec, MemberStatus},
 };
 use schemars::JsonSchema;
@@ -53,6 +53,22 @@ pub(crate) struct AccountView {
     pending: ResourceList,
     running_pods: i32,
     pending_pods: i32,
+    #[serde(flatten)]
+    rules: Option<AccountRules>,
+}
+
+/// How an account is set up, for those who look after it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AccountRules {
+    /// Everyone is a member.
+    everyone: bool,
+    /// How what nobody deserves is divided among brothers.
+    weight: i32,
+    /// The most a member may have who has no cap of his own.
+    member_capability: ResourceList,
+    /// Node pools it may use; every pool that nobody owns if none is named.
+    pools: Vec<String>,
 }
 
 /// An account with its members.
@@ -69,7 +85,9 @@ pub(crate) struct AccountDetail {
     usage: Option<Vec<MemberStatus>>,
 }
 
-fn view(account: &Account, role: Option<AccountRole>) -> AccountView {
+/// What `call` may see of an account, and the part of its asker if he has one.
+fn view(call: &Call, account: &Account, role: Option<AccountRole>) -> AccountView {
+    let governs = call.may(Verb::Change, &Object::account(&account.name_any()));
     let (spec, status) = (&account.spec, account.status.clone().unwrap_or_default());
     AccountView {
         name: account.name_any(),
@@ -84,6 +102,17 @@ fn view(account: &Account, role: Option<AccountRole>) -> AccountView {
         pending: status.pending,
         running_pods: status.running_pods,
         pending_pods: status.pending_pods,
+        rules: governs.then(|| rules(account)),
+    }
+}
+
+fn rules(account: &Account) -> AccountRules {
+    let spec = &account.spec;
+    AccountRules {
+        everyone: spec.everyone || account.name_any() == names::DEFAULT_ACCOUNT,
+        weight: spec.weight,
+        member_capability: spec.member_capability.clone(),
+        pools: spec.pools.clone(),
     }
 }
 
@@ -92,7 +121,7 @@ fn list(call: &Call) -> Result<Answer, ApiError> {
     let mut found = call.portal.live.accounts.list(None);
     found.retain(|one| call.may(Verb::See, &Object::account(&one.name_any())));
     let page = page(found, &call.query::<PageQuery>()?, |one| one.name_any())?;
-    Answer::json(&page.map(|one| view(&one, roles.get(&one.name_any()).copied())))
+    Answer::json(&page.map(|one| view(call, &one, roles.get(&one.name_any()).copied())))
 }
 
 fn get(call: &Call) -> Result<Answer, ApiError> {
@@ -100,7 +129,7 @@ fn get(call: &Call) -> Result<Answer, ApiError> {
     let role = call.person()?.accounts.get(&name).copied();
     let inside = call.may(Verb::Read, &Object::account(&name));
     Answer::json(&AccountDetail {
-        view: view(account, role),
+        view: view(call, account, role),
         members: inside.then(|| account.spec.members.clone()),
         usage: inside.then(|| account.status.clone().unwrap_or_default().members),
     })

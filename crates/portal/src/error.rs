@@ -7,6 +7,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderValue, StatusCode, header};
+use kube::core::Status;
 use maar_controller::error::chain;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -102,6 +103,12 @@ impl From<maar_records::Error> for ApiError {
     }
 }
 
+/// Whether the cluster refuses because it has not counted yet what a quota limits: it does so with every new quota, and
+/// for half a minute with kinds that are new to it.
+pub(crate) fn is_uncounted(status: &Status) -> bool {
+    status.code == 403 && status.message.contains("status unknown for quota")
+}
+
 /// A request that was not done.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
@@ -109,17 +116,35 @@ pub(crate) struct ApiError {
     pub(crate) code: Code,
     pub(crate) message: String,
     pub(crate) field: Option<String>,
-    retry_after: Option<u64>,
+    /// The message repeats what was sent.
+    quotes: bool,
+    /// Seconds.
+    pub(crate) retry_after: Option<u64>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl ApiError {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), field: None, retry_after: None, source: None }
+        Self { code, message: message.into(), field: None, quotes: false, retry_after: None, source: None }
     }
 
     pub(crate) fn invalid(field: impl Into<String>, why: impl Into<String>) -> Self {
         Self { field: Some(field.into()), ..Self::new(Code::Invalid, why) }
+    }
+
+    /// What was sent has not the shape that is wanted. The message may hold any of it, a password too: it is for the sender
+    /// alone.
+    pub(crate) fn shape(field: impl Into<String>, error: impl std::fmt::Display) -> Self {
+        Self { quotes: true, ..Self::invalid(field, error.to_string()) }
+    }
+
+    /// What others than the sender may read of it, in the audit log.
+    pub(crate) fn detail(&self) -> String {
+        match (&self.field, self.quotes) {
+            (Some(field), true) => format!("{field} is not what is wanted there"),
+            (None, true) => "what was sent makes no sense".to_owned(),
+            (_, false) => self.message.clone(),
+        }
     }
 
     /// The same about a field of the request.
@@ -148,6 +173,12 @@ impl ApiError {
         }
     }
 
+    /// It will be possible soon.
+    fn not_yet(why: &str, seconds: u64) -> Self {
+        let message = format!("{why}: try again in {seconds} s");
+        Self { retry_after: Some(seconds), ..Self::new(Code::Unavailable, message) }
+    }
+
     /// A refusal of the cluster, in its words where they concern the request.
     pub(crate) fn of_cluster(what: &str, error: kube::Error) -> Self {
         let kube::Error::Api(status) = &error else { return Self::unavailable("the cluster", error) };
@@ -162,7 +193,15 @@ impl ApiError {
             },
             409 => Self::new(Code::Conflict, format!("{what} was changed meanwhile: try again")),
             403 if message.contains("exceeded quota") => Self::new(Code::QuotaExceeded, message),
-            400 | 413 | 422 => Self { field, ..Self::new(Code::Invalid, message) },
+            403 if is_uncounted(status) => {
+                let source = Some(error.into());
+                Self {
+                    source,
+                    ..Self::not_yet("the cluster does not yet count what your namespace holds", 10)
+                }
+            }
+            // It repeats values that it does not like.
+            400 | 413 | 422 => Self { field, quotes: true, ..Self::new(Code::Invalid, message) },
             // What the portal itself may not do is no word about the asker.
             _ => Self::unavailable("the cluster", error),
         }

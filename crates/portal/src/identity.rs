@@ -6,12 +6,14 @@
 
 mod attempt;
 mod caller;
+mod certificate;
 mod cookie;
 mod entropy;
 mod first;
 mod handlers;
 mod keys;
 mod login;
+mod network;
 mod password;
 mod preferences;
 mod provider;
@@ -21,10 +23,14 @@ mod site;
 mod token;
 mod users;
 
-pub(crate) use caller::{Caller, authenticate, by_ssh_certificate, by_ssh_key, still_valid};
+pub(crate) use caller::{
+    Caller, Whence, authenticate, by_proof, by_ssh_certificate, by_ssh_key, still_valid,
+};
+pub(crate) use certificate::CertificateId;
 pub use entropy::Entropy;
 pub use first::{FirstAdmin, first_admin};
-pub(crate) use login::end_session;
+pub(crate) use network::counted;
+pub use network::{Network, UnknownNetwork};
 pub use password::PasswordCost;
 pub(crate) use password::Passwords;
 pub use provider::{ProviderError, Providers};

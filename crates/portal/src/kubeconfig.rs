@@ -14,7 +14,7 @@ mod settings;
 mod text;
 
 pub use grant::install_user_role;
-pub(crate) use grant::revoke_all;
+pub(crate) use grant::{revoke_all, revoke_beyond, sweep};
 pub use request::{Request, certificate_name, certificate_pem};
 pub(crate) use routes::routes;
 pub use settings::{KubeconfigMode, KubeconfigSettings};

@@ -7,9 +7,11 @@
 
 mod access;
 mod account;
+mod answers;
 mod app;
 mod audit;
 mod cards;
+mod cluster;
 mod describe;
 mod error;
 mod identity;
@@ -26,6 +28,7 @@ mod oversight;
 mod page;
 mod pod;
 mod policy;
+mod port;
 mod portal;
 mod profile;
 mod quota;
@@ -44,12 +47,16 @@ mod web;
 mod workspace;
 
 pub use cards::{CardSource, MakerMetrics, MetricNames, UnknownMetric};
-pub use identity::{Entropy, FirstAdmin, PasswordCost, ProviderError, Providers, first_admin};
+pub use cluster::Clients;
+pub use identity::{
+    Entropy, FirstAdmin, Network, PasswordCost, ProviderError, Providers, UnknownNetwork, first_admin,
+};
 pub use issuer::{IssuerError, IssuerSettings};
 pub use kubeconfig::{
     KubeconfigMode, KubeconfigSettings, Request as CertificateRequest, certificate_name, certificate_pem,
     install_user_role,
 };
+pub use maar_gateway::ports::{Apps, UnknownApps};
 pub use maar_issuer::{CLI as CLI_CLIENT, DEVICE_PREFIX, KUBERNETES as KUBERNETES_CLIENT, ProofKey};
 pub use metrics::{
     CacheLabel, DirectionLabel, OpenLabel, OutcomeLabel, PortalMetrics, RequestLabels, RouteLabel,
@@ -58,7 +65,7 @@ pub use namespace::{SpecialLimits, UserLimits};
 pub use openapi::openapi;
 pub use portal::{Portal, PortalError, Settings};
 pub use profile::{Allowance, Profile, Profiles};
-pub use role::{role, router};
+pub use role::{role, router, with_apps};
 pub use rules::HostPath;
 pub use ssh::{SshKeys, SshSettings, with_ssh};
 pub use terminal::TerminalSettings;

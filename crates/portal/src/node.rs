@@ -3,9 +3,9 @@
 //! `view` makes what is shown of a node; `overview` keeps it, and its bytes, until something changes.
 
 mod admin;
-mod audience;
 mod drain;
 mod handlers;
+mod kinds;
 mod neighbours;
 mod occupy;
 mod overview;
@@ -14,6 +14,7 @@ mod usage;
 mod view;
 
 pub(crate) use handlers::routes;
+pub(crate) use kinds::CardKinds;
 pub(crate) use neighbours::neighbours;
 pub(crate) use overview::Overview;
 pub(crate) use usage::{Usage, UsageQuery, usage_of};

@@ -6,7 +6,10 @@
 mod document;
 mod page;
 
+use std::sync::LazyLock;
+
 use axum::body::Body;
+use bytes::Bytes;
 use http::{HeaderValue, header};
 
 pub use document::openapi;
@@ -29,13 +32,18 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
+/// Both are made once: it is work of many milliseconds, and strangers may ask for it.
+static JSON: LazyLock<Bytes> = LazyLock::new(|| openapi().to_string().into());
+static HTML: LazyLock<Bytes> = LazyLock::new(|| page::page(&openapi()).into());
+
+#[expect(clippy::unnecessary_wraps, reason = "a handler may fail, even if this one does not")]
 fn json(_: &Call) -> Result<Answer, ApiError> {
-    Answer::json(&openapi())
+    Ok(Answer::json_bytes(JSON.clone()))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a handler may fail, even if this one does not")]
 fn html(_: &Call) -> Result<Answer, ApiError> {
-    let answer = Answer::stream("text/html; charset=utf-8", Body::from(page::page(&openapi())));
+    let answer = Answer::stream("text/html; charset=utf-8", Body::from(HTML.clone()));
     let policy =
         HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
     Ok(answer.header(header::CONTENT_SECURITY_POLICY, policy))

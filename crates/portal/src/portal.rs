@@ -9,18 +9,22 @@ use std::{
 use jiff::SignedDuration;
 use kube::Client;
 use maar_controller::clock::SharedClock;
+use maar_gateway::ports::Apps;
 use maar_issuer::Issuer;
+use maar_jobs::PodKinds;
 use maar_records::Records;
 
 use crate::{
+    answers::Answers,
     cards::{CardSource, Cards, MetricNames},
-    identity::{Entropy, PasswordCost, Passwords, Providers, Rate, Rates},
+    cluster::Clients,
+    identity::{Entropy, Network, PasswordCost, Passwords, Providers, Rate, Rates},
     issuer::IssuerSettings,
     kubeconfig::KubeconfigSettings,
     live::Live,
     metrics::PortalMetrics,
     namespace::{Namespaces, SpecialLimits, UserLimits},
-    node::Overview,
+    node::{CardKinds, Overview},
     profile::Profiles,
     ssh::Ssh,
     terminal::{Seats, TerminalSettings},
@@ -49,20 +53,30 @@ pub struct Settings {
     pub requests_per_second: u32,
     /// How often it is looked whether who has a stream or a terminal open may still have it.
     pub look_again: Duration,
+    /// How often the portal looks after what was left behind, and counts what it has.
+    pub look_after: Duration,
     /// What some users and accounts may beside the ordinary.
     pub profiles: Profiles,
     /// Images that are recommended, each with what it is called.
     pub images: Vec<(String, String)>,
     /// Terminals.
     pub terminals: TerminalSettings,
+    /// Where apps are found; nowhere if it is not said.
+    pub apps: Option<Apps>,
     /// Where the use of cards is known from.
     pub cards: CardSource,
     /// What exporters of cards call their metrics.
     pub card_metrics: MetricNames,
+    /// Resources that count cards, beside those of makers that are known.
+    pub card_resources: Vec<String>,
     /// Between two looks at the cards.
     pub cards_every: Duration,
+    /// Which namespaces are the system's, and which are for jobs.
+    pub pod_kinds: PodKinds,
     /// Who else says who somebody is.
     pub providers: Providers,
+    /// Proxies before the portal that are believed when they say from where they got a request.
+    pub trusted_proxies: Vec<Network>,
     /// Everybody may sign in as anybody. Only where nobody else can reach the portal; see [`crate::role()`].
     pub development: bool,
     /// The OpenID provider; none if other tools do not sign in here.
@@ -85,13 +99,18 @@ impl Settings {
             hide_names: false,
             requests_per_second: 50,
             look_again: Duration::from_secs(15),
+            look_after: Duration::from_secs(15),
             profiles: Profiles::default(),
             images: Vec::new(),
             terminals: TerminalSettings::default(),
+            apps: None,
             cards: CardSource::default(),
             card_metrics: MetricNames::default(),
+            card_resources: Vec::new(),
             cards_every: Duration::from_secs(30),
+            pod_kinds: PodKinds::default(),
             providers: Providers::default(),
+            trusted_proxies: Vec::new(),
             development: false,
             issuer: None,
             kubeconfig: None,
@@ -125,11 +144,15 @@ pub enum PortalError {
 pub struct Portal {
     pub(crate) settings: Settings,
     pub(crate) client: Client,
+    /// A client that hands a refusal on instead of trying again.
+    pub(crate) once: Client,
     pub(crate) records: Records,
     pub(crate) clock: SharedClock,
     pub(crate) entropy: Entropy,
     pub(crate) live: Live,
     pub(crate) overview: Overview,
+    pub(crate) workspace_lists: Answers<u64>,
+    pub(crate) job_lists: Answers<u64>,
     pub(crate) cards: Cards,
     pub(crate) metrics: PortalMetrics,
     pub(crate) namespaces: Namespaces,
@@ -140,6 +163,7 @@ pub struct Portal {
     /// Set where SSH is served.
     pub(crate) ssh: OnceLock<Ssh>,
     pub(crate) ssh_seats: Seats,
+    pub(crate) forwards: Seats,
 }
 
 impl fmt::Debug for Portal {
@@ -149,16 +173,17 @@ impl fmt::Debug for Portal {
 }
 
 impl Portal {
-    /// A portal for the cluster of `client`; it shows nothing until its role runs.
+    /// A portal for the cluster of `clients`; it shows nothing until its role runs.
     pub fn new(
         settings: Settings,
-        client: Client,
+        clients: impl Into<Clients>,
         records: Records,
         clock: SharedClock,
         entropy: Entropy,
     ) -> Result<Arc<Self>, PortalError> {
         let passwords = Passwords::new(settings.password_cost, entropy.clone())
             .map_err(|error| PortalError::Passwords(error.to_string()))?;
+        let Clients { client, once } = clients.into();
         let live = Live::default();
         let issuer = crate::issuer::provider(&settings, &records, &live, (&clock, &entropy));
         let each = Duration::from_secs(1) / settings.requests_per_second.max(1);
@@ -171,14 +196,18 @@ impl Portal {
             rates: Rates::new(Rate { burst: settings.requests_per_second.saturating_mul(4), each }),
             live,
             issuer,
-            overview: Overview::default(),
+            overview: Overview::new(CardKinds::new(&settings.card_resources)),
+            workspace_lists: Answers::default(),
+            job_lists: Answers::default(),
             terminals: Seats::default(),
             ssh: OnceLock::new(),
             ssh_seats: Seats::default(),
+            forwards: Seats::default(),
             cards: Cards::default(),
             metrics: PortalMetrics::default(),
             settings,
             client,
+            once,
             records,
             clock,
             entropy,

@@ -1,14 +1,19 @@
 //! Profiles: what an administrator grants some users or accounts beside the ordinary. Pods of jobs and Pods by themselves
 //! may ask for it; a workspace has what the profile that it names grants. Without one, nothing leads out of a container.
 
+mod handlers;
+
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{access::Person, rules::HostPath};
 
+pub(crate) use handlers::routes;
+
 /// Something that leads out of a container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Allowance {
     /// Containers that are root on the node.
@@ -86,6 +91,11 @@ impl Profiles {
     pub(crate) fn named(&self, name: &str, person: &Person, account: &str) -> Option<&Profile> {
         let has = |one: &&Profile| one.users.contains(&person.name) || one.accounts.contains(account);
         self.profiles.iter().filter(|one| one.name == name).find(has)
+    }
+
+    /// Whether one of them is for the user of this name.
+    pub(crate) fn lists(&self, user: &str) -> bool {
+        self.profiles.iter().any(|profile| profile.users.contains(user))
     }
 
     /// What `person` has for work that `account` pays for.

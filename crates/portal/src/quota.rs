@@ -1,16 +1,18 @@
 //! What the asker may have, and has.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use kube::ResourceExt as _;
-use maar_api::{ResourceList, v1alpha1::Account};
+use maar_api::{Quantity, ResourceList, resources::is_extended, v1alpha1::Account};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     access::{Kind, Person, Verb},
     error::ApiError,
+    live::PodFacts,
     namespace::{QUOTA, quota_facts},
+    node,
     route::{Answer, Call, Method::Get, Route, Target},
 };
 
@@ -57,7 +59,8 @@ fn get(call: &Call) -> Result<Answer, ApiError> {
     // What is counted is what the cluster counts; who has never made anything has no namespace yet. What he may have is
     // what his next request is held to, which brings the namespace to it.
     let limits = quota_facts(&call.portal.namespaces.limits_of(person)).limits;
-    let used = known.map(|known| known.used.clone()).unwrap_or_default();
+    let mut used = known.map(|known| known.used.clone()).unwrap_or_default();
+    add_shares(&mut used, &live.pods.list(Some(&person.namespace)));
     let mut accounts = live.accounts.list(None);
     accounts.retain(|one| person.accounts.get(&one.name_any()).is_some_and(|role| role.may_start()));
     let accounts = accounts.iter().map(|one| account(one, person)).collect();
@@ -65,6 +68,20 @@ fn get(call: &Call) -> Result<Answer, ApiError> {
         list.into_iter().filter_map(|(name, amount)| Some((word(&name)?, amount))).collect()
     };
     Answer::json(&QuotaView { limits: words(limits), used: words(used), accounts })
+}
+
+/// Adds the shares of cards that Pods have to the whole ones that the cluster counts, as the limits do.
+fn add_shares(used: &mut [(String, String)], pods: &[Arc<PodFacts>]) {
+    for (name, amount) in used {
+        let Some(resource) = name.strip_prefix("requests.").filter(|name| is_extended(name)) else {
+            continue;
+        };
+        let given = pods.iter().filter(|pod| pod.holds()).filter_map(|pod| pod.cards.as_deref());
+        let shares = given.flat_map(|text| node::given(text, resource)).filter_map(|(_, share)| share);
+        let shares = shares.filter_map(|share| share.parse::<Quantity>().ok());
+        let whole: Quantity = amount.parse().unwrap_or_default();
+        *amount = shares.fold(whole, |sum, share| sum + share).to_string();
+    }
 }
 
 /// A limit of Kubernetes in words of people; nothing for those that keep doors closed.
@@ -96,6 +113,20 @@ fn account(account: &Account, person: &Person) -> AccountQuota {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_of_cards_are_used_as_whole_ones_are() {
+        let pod = |cards: &str| {
+            let pod = serde_json::json!({ "metadata": { "annotations": { "maar.io/cards": cards } },
+                "spec": { "nodeName": "n", "containers": [] }, "status": { "phase": "Running" } });
+            Arc::new(PodFacts::of(&serde_json::from_value(pod).unwrap(), &maar_jobs::PodKinds::default()))
+        };
+        let pods = [pod("nvidia.com/gpu=0:0.5"), pod("nvidia.com/gpu=3:0.25"), pod("nvidia.com/gpu=1,2")];
+        let mut used =
+            [("requests.nvidia.com/gpu".to_owned(), "2".to_owned()), ("pods".to_owned(), "3".to_owned())];
+        add_shares(&mut used, &pods);
+        assert_eq!((used[0].1.as_str(), used[1].1.as_str()), ("2750m", "3"));
+    }
 
     #[test]
     fn limits_are_told_in_words_of_people() {

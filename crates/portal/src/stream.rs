@@ -46,7 +46,7 @@ fn changes(call: &Call) -> Result<Answer, ApiError> {
 struct Listener {
     portal: Arc<Portal>,
     caller: Caller,
-    receiver: Receiver<Change>,
+    receiver: Receiver<Arc<Change>>,
     look: Interval,
 }
 
@@ -87,27 +87,32 @@ impl Listener {
 
 /// What a caller is told of a change; nothing if he may not see it.
 fn told(caller: &Caller, change: &Change) -> Option<Bytes> {
-    let gone = change.gone;
-    let (name, object, key, view) = match &change.topic {
-        Topic::Workspace(one) => {
-            let view = (!gone).then(|| serde_json::to_value(workspace::view(one)).unwrap_or_default());
-            ("workspace", workspace::object_of(one), key_of(&one.metadata), view)
-        }
-        Topic::Job(one) => {
-            let view = (!gone).then(|| serde_json::to_value(job::view(one)).unwrap_or_default());
-            ("job", job::object_of(one), key_of(&one.metadata), view)
-        }
-        Topic::Node(node) => ("node", Object::of_cluster(Kind::Node), json!({ "name": node }), None),
+    let object = match &change.topic {
+        Topic::Workspace(one) => workspace::object_of(one),
+        Topic::Job(one) => job::object_of(one),
+        Topic::Node(_) => Object::of_cluster(Kind::Node),
     };
-    if !may(&caller.subject, Verb::See, &object) {
-        return None;
-    }
-    let mut data = key;
-    data["gone"] = gone.into();
-    if let Some(view) = view {
+    may(&caller.subject, Verb::See, &object).then(|| change.text(|| text_of(change)))
+}
+
+/// The event of a change: whoever may see the thing sees all of it.
+fn text_of(change: &Change) -> Bytes {
+    let (name, mut data, view) = match &change.topic {
+        Topic::Workspace(one) => {
+            ("workspace", key_of(&one.metadata), serde_json::to_value(workspace::view(one)))
+        }
+        Topic::Job(one) => ("job", key_of(&one.metadata), serde_json::to_value(job::view(one))),
+        Topic::Node(node) => ("node", json!({ "name": node }), Ok(Value::Null)),
+    };
+    data["gone"] = change.gone.into();
+    // Of a node only that there is news: what is shown of it depends on who asks.
+    if let Ok(view) = view
+        && !change.gone
+        && !view.is_null()
+    {
         data["item"] = view;
     }
-    Some(event(name, &data))
+    event(name, &data)
 }
 
 fn key_of(metadata: &kube::api::ObjectMeta) -> Value {

@@ -11,8 +11,10 @@ mod session;
 
 use std::time::Duration;
 
+pub(crate) use message::{Size, ended};
 pub(crate) use open::{Place, TerminalQuery, open};
 pub(crate) use seat::{Seat, Seats};
+pub(crate) use session::{container_of, terminal_size};
 
 /// What terminals can be told.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,9 +4,12 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::{
     Api, ResourceExt as _,
-    api::{DeleteParams, PostParams, Preconditions},
+    api::{DeleteParams, Preconditions},
 };
-use maar_api::{Quantity, names};
+use maar_api::{
+    Quantity, names,
+    v1alpha1::{AIJob, MountSpec},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -70,7 +73,7 @@ pub(crate) struct VolumeView {
     /// The workspace that it goes with; such a volume is deleted with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace: Option<String>,
-    /// Workspaces, also suspended ones, jobs and Pods that mount it.
+    /// Workspaces, also suspended ones, jobs that are not over, and Pods that mount it.
     used_by: Vec<String>,
     #[schemars(with = "Option<String>")]
     created: Option<Timestamp>,
@@ -106,14 +109,29 @@ fn claim(asked: &NewVolume, namespace: &str) -> PersistentVolumeClaim {
     .expect("the literal above has the shape of a claim")
 }
 
-/// Who mounts a claim.
+/// Whether one of the mounts is of a claim.
+fn mounts(mounts: &[MountSpec], claim: &str) -> bool {
+    mounts.iter().any(|mount| mount.claim.as_deref() == Some(claim))
+}
+
+/// Whether a job will want a claim, now or later: also one that waits, rests, or makes others by the clock.
+fn wants(job: &AIJob, claim: &str) -> bool {
+    if job.status.as_ref().is_some_and(|status| status.phase.is_final()) {
+        return false;
+    }
+    let specs = job.spec.tasks.iter().filter_map(|task| task.template.spec.as_ref());
+    let mut volumes = specs.flat_map(|spec| spec.volumes.iter().flatten());
+    mounts(&job.spec.mounts, claim)
+        || volumes.any(|one| one.persistent_volume_claim.as_ref().is_some_and(|one| one.claim_name == claim))
+}
+
+/// Who mounts a claim, or will.
 fn users_of(live: &Live, namespace: &str, claim: &str) -> Vec<String> {
     let workspaces = live.workspaces.list(Some(namespace));
-    let mounts = |mounts: &[maar_api::v1alpha1::MountSpec]| {
-        mounts.iter().any(|mount| mount.claim.as_deref() == Some(claim))
-    };
-    let of_workspaces = workspaces.iter().filter(|one| mounts(&one.spec.mounts));
+    let of_workspaces = workspaces.iter().filter(|one| mounts(&one.spec.mounts, claim));
     let mut all: Vec<String> = of_workspaces.map(|one| format!("workspace {}", one.name_any())).collect();
+    let jobs = live.jobs.list(Some(namespace));
+    all.extend(jobs.iter().filter(|one| wants(one, claim)).map(|one| format!("job {}", one.name_any())));
     let pods = live.pods.list(Some(namespace));
     let holds = pods.iter().filter(|pod| pod.lives() && pod.claims.iter().any(|one| one == claim));
     all.extend(holds.map(|pod| pod.work.words(&pod.name)));
@@ -147,12 +165,7 @@ async fn create(call: Call) -> Result<Answer, ApiError> {
     let (portal, person) = (&call.portal, call.person()?);
     let (namespace, what) = (&person.namespace, format!("volume {}", asked.name));
     let claim = plan(&asked, namespace)?;
-    portal.namespaces.ensure(person).await.map_err(|error| ApiError::unavailable("the cluster", error))?;
-    let api: Api<PersistentVolumeClaim> = Api::namespaced(portal.client.clone(), namespace);
-    let made = api.create(&PostParams::default(), &claim).await.map_err(|error| {
-        portal.namespaces.forget(namespace);
-        ApiError::of_cluster(&what, error)
-    })?;
+    let made = portal.namespaces.create(person, &what, &claim).await?;
     portal.live.claims.seen(namespace, &asked.name).await;
     let after = json!({ "size": asked.size, "storageClass": asked.storage_class });
     let made = view(&portal.live, namespace, &ClaimFacts::of(&made));
@@ -181,6 +194,32 @@ async fn delete(call: Call) -> Result<Answer, ApiError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_wants_its_claims_until_it_is_over() {
+        let job = |mounts: serde_json::Value, volumes: serde_json::Value, phase: &str| {
+            let template = json!({ "spec": { "containers": [], "volumes": volumes } });
+            serde_json::from_value::<AIJob>(json!({
+                "metadata": { "name": "train" },
+                "spec": { "mounts": mounts, "tasks": [{ "name": "main", "template": template }] },
+                "status": { "phase": phase },
+            }))
+            .unwrap()
+        };
+        let mount = json!([{ "path": "/data", "claim": "data" }]);
+        let volume = json!([{ "name": "data", "persistentVolumeClaim": { "claimName": "data" } }]);
+        for phase in ["Pending", "Suspended", "Scheduled", "Running", "Restarting"] {
+            assert!(wants(&job(mount.clone(), json!([]), phase), "data"), "{phase}");
+            assert!(wants(&job(json!([]), volume.clone(), phase), "data"), "{phase}");
+            assert!(!wants(&job(mount.clone(), volume.clone(), phase), "other"), "{phase}");
+        }
+        for phase in ["Completed", "Failed", "Aborted"] {
+            assert!(!wants(&job(mount.clone(), volume.clone(), phase), "data"), "{phase}");
+        }
+        let mut new = job(mount, volume, "Pending");
+        new.status = None;
+        assert!(wants(&new, "data"), "one that nobody has looked at yet");
+    }
 
     #[test]
     fn a_request_becomes_a_claim() {

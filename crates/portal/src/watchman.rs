@@ -1,21 +1,19 @@
-//! Looks after the portal itself from time to time: counts what is open and held, and tells of changes that another portal
-//! began and did not live to tell of.
+//! Looks after the portal itself from time to time: counts what is open and held, tells of changes that another portal
+//! began and did not live to tell of, and takes away what kubeconfigs have left that ended.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{metrics::CacheLabel, portal::Portal};
+use crate::{kubeconfig::sweep, metrics::CacheLabel, portal::Portal};
 
-/// Between two looks.
-const EVERY: Duration = Duration::from_secs(15);
 /// No change lasts this long, so what began before this was left behind. Whoever drains a node is answered at its begin.
 const LONGEST: SignedDuration = SignedDuration::from_mins(5);
 
 /// Looks for ever.
 pub(crate) async fn watch(portal: Arc<Portal>) {
-    let mut ticks = interval(EVERY);
+    let mut ticks = interval(portal.settings.look_after);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut known = Vec::new();
     loop {
@@ -27,6 +25,11 @@ pub(crate) async fn watch(portal: Arc<Portal>) {
             Err(error) => tracing::warn!("sessions cannot be counted: {error}"),
         }
         close(&portal, now).await;
+        match sweep(&portal).await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(kubeconfigs = count, "kubeconfigs that have ended were taken away"),
+            Err(error) => tracing::warn!("kubeconfigs that have ended cannot be found: {error}"),
+        }
     }
 }
 

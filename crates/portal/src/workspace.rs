@@ -6,7 +6,7 @@ mod new;
 mod routes;
 mod view;
 
-pub(crate) use handlers::{place, pod_of};
+pub(crate) use handlers::{CONTAINER, place, pod_of};
 pub(crate) use new::{NewWorkspace, plan};
 pub(crate) use routes::routes;
 pub(crate) use view::{object_of, view};

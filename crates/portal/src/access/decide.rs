@@ -58,6 +58,8 @@ fn allowed(person: &Person, verb: Verb, object: &Object) -> bool {
         }
         // Whoever is inside acts in the owner's name, with his files and his secrets: administrators do not, either.
         (Kind::Workspace | Kind::Job | Kind::Pod, Verb::Enter) => own,
+        // What is shared is shared with those who see the work of the account; no more with administrators than entering.
+        (Kind::Workspace | Kind::Job | Kind::Pod, Verb::Visit) => own || role >= Some(AccountRole::Viewer),
         (Kind::Workspace | Kind::Job | Kind::Pod, Verb::See) => {
             own || admin || role >= Some(AccountRole::Viewer)
         }
@@ -105,7 +107,8 @@ mod tests {
         Subject::Person(Box::new(person))
     }
 
-    const VERBS: [Verb; 6] = [Verb::See, Verb::Read, Verb::Start, Verb::Change, Verb::Delete, Verb::Enter];
+    const VERBS: [Verb; 7] =
+        [Verb::See, Verb::Read, Verb::Start, Verb::Change, Verb::Delete, Verb::Enter, Verb::Visit];
 
     fn work(owner: &str) -> Object {
         Object::work(Kind::Workspace, &format!("user-{owner}"), Some("lab"))
@@ -122,11 +125,12 @@ mod tests {
         let theirs = work("ada");
         assert_eq!(allowed_verbs(&subject(person("eve")), &theirs), []);
         assert_eq!(allowed_verbs(&with(AccountRole::Guest), &theirs), []);
-        assert_eq!(allowed_verbs(&with(AccountRole::Viewer), &theirs), [Verb::See]);
-        assert_eq!(allowed_verbs(&with(AccountRole::Member), &theirs), [Verb::See]);
-        let all_but_start = [Verb::See, Verb::Read, Verb::Change, Verb::Delete, Verb::Enter];
+        assert_eq!(allowed_verbs(&with(AccountRole::Viewer), &theirs), [Verb::See, Verb::Visit]);
+        assert_eq!(allowed_verbs(&with(AccountRole::Member), &theirs), [Verb::See, Verb::Visit]);
+        let all_but_start = [Verb::See, Verb::Read, Verb::Change, Verb::Delete, Verb::Enter, Verb::Visit];
         let looks_after = [Verb::See, Verb::Read, Verb::Change, Verb::Delete];
-        assert_eq!(allowed_verbs(&with(AccountRole::Admin), &theirs), looks_after);
+        let with_part = [Verb::See, Verb::Read, Verb::Change, Verb::Delete, Verb::Visit];
+        assert_eq!(allowed_verbs(&with(AccountRole::Admin), &theirs), with_part);
         let root = subject(Person { platform_admin: true, ..person("root") });
         assert_eq!(allowed_verbs(&root, &theirs), looks_after);
         // Who has left the account may still end what he has, and starts nothing.
@@ -193,7 +197,7 @@ mod tests {
         /// Whatever the parts are: who may not see an object may do nothing else with it, except that starting is
         /// never for another.
         #[test]
-        fn what_is_hidden_is_closed(kind in 1_usize..14, verb in 0_usize..6, role in 0_usize..5, admin: bool, own: bool) {
+        fn what_is_hidden_is_closed(kind in 1_usize..14, verb in 0_usize..7, role in 0_usize..5, admin: bool, own: bool) {
             let kinds = [
                 Kind::Public, Kind::Own, Kind::Workspace, Kind::Job, Kind::Node, Kind::Account, Kind::User,
                 Kind::Session, Kind::Key, Kind::Audit, Kind::Pod, Kind::Volume, Kind::Template, Kind::Kubeconfig,

@@ -17,6 +17,8 @@ pub(crate) enum Verb {
     Delete,
     /// Be inside it, as the programs in it are.
     Enter,
+    /// Use a page of a program in it, if its owner has shared that; see [`crate::port`].
+    Visit,
 }
 
 /// What kind of thing an object is.

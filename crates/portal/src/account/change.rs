@@ -144,11 +144,11 @@ async fn create(call: Call) -> Result<Answer, ApiError> {
     let spec = Value::Object(without_nulls(asked.change.fields()));
     let account =
         serde_json::from_value::<Account>(json!({ "metadata": { "name": asked.name }, "spec": spec }));
-    let account = account.map_err(|error| ApiError::invalid("body", error.to_string()))?;
+    let account = account.map_err(|error| ApiError::shape("body", error))?;
     let made = api(&call).create(&PostParams::default(), &account).await;
     let made = made.map_err(|error| refused(&asked.name, error))?;
     call.portal.live.accounts.seen("", &asked.name).await;
-    Ok(Answer::created(&view(&made, None))?.about(asked.name).change(None, Some(spec)))
+    Ok(Answer::created(&view(&call, &made, None))?.about(asked.name).change(None, Some(spec)))
 }
 
 fn without_nulls(fields: Map<String, Value>) -> Map<String, Value> {
@@ -187,7 +187,7 @@ async fn change(call: Call) -> Result<Answer, ApiError> {
     }
     let (old, made) = update(&call, &name, |account| Ok(replacing(account, &fields))).await?;
     let (old, new) = (before(&old, &fields), before(&made, &fields));
-    Ok(Answer::json(&view(&made, None))?.change(Some(old), Some(new)))
+    Ok(Answer::json(&view(&call, &made, None))?.change(Some(old), Some(new)))
 }
 
 /// Writes what `make` says on top of the version that it was told of.

@@ -1,4 +1,4 @@
-//! What cards did: an hour in minutes, a day in quarters of an hour. Pure.
+//! What cards did: an hour in minutes, a day in quarters of an hour, each with its mean and its highest use. Pure.
 //!
 //! Rings of one byte for each use and four for each amount of memory, so that a thousand nodes of eight cards take less
 //! than 6 MB, and nothing grows with time. Cards beyond [`MOST`] are not kept.
@@ -13,6 +13,12 @@ pub(crate) const MINUTES: usize = 60;
 pub(crate) const STEP: i64 = 900;
 /// Steps that are kept.
 pub(crate) const STEPS: usize = 96;
+/// Steps of which the highest use is kept: one more than a day, which begins within a step.
+const PEAKS: usize = STEPS + 1;
+/// So many minutes may be missing from a time that counts as seen: looks are not made to the second.
+const MISSING: usize = 2;
+/// The longest time in minutes over which the highest use can be told.
+pub(crate) const LONGEST: i64 = 24 * 60;
 /// Cards that are kept.
 const MOST: usize = 65_536;
 /// A use that is not known.
@@ -30,6 +36,8 @@ struct Track {
     /// In MiB.
     memory: [u32; MINUTES],
     steps: [u8; STEPS],
+    /// The highest use in each step that is over, if it was seen all the time.
+    peaks: [u8; PEAKS],
     /// Of the step that is not over, to make its mean.
     sum: u32,
     count: u16,
@@ -40,9 +48,19 @@ impl Track {
         minutes: [UNKNOWN; MINUTES],
         memory: [NO_MEMORY; MINUTES],
         steps: [UNKNOWN; STEPS],
+        peaks: [UNKNOWN; PEAKS],
         sum: 0,
         count: 0,
     };
+
+    /// The highest use in a step, if it was seen all the time. `newest` is the newest minute that is kept.
+    fn peak(&self, step: i64, newest: i64) -> u8 {
+        let minutes = step * STEP / 60..(step + 1) * STEP / 60;
+        let length = usize::try_from(STEP / 60).unwrap_or_default();
+        let kept = minutes.filter(|slot| is_kept(*slot, newest, MINUTES));
+        let seen: Vec<u8> = kept.filter_map(|slot| known(self.minutes[position(slot, MINUTES)])).collect();
+        if seen.len() + MISSING < length { UNKNOWN } else { seen.into_iter().max().unwrap_or(UNKNOWN) }
+    }
 
     fn is_forgotten(&self) -> bool {
         self.minutes.iter().chain(&self.steps).all(|value| *value == UNKNOWN)
@@ -55,6 +73,8 @@ pub(crate) struct History {
     /// The newest minute and step, as counts since 1970.
     minute: i64,
     step: i64,
+    /// When the first look was.
+    since: Option<i64>,
     count: usize,
     nodes: BTreeMap<String, BTreeMap<CardKey, Track>>,
 }
@@ -69,7 +89,11 @@ impl History {
         };
         let minutes: Vec<usize> = gone(self.minute, minute, MINUTES).collect();
         let steps: Vec<usize> = gone(self.step, step, STEPS).collect();
+        let peaks: Vec<usize> = gone(self.step, step, PEAKS).collect();
+        let (seen, over) = (self.minute, self.step);
         for track in self.nodes.values_mut().flat_map(BTreeMap::values_mut) {
+            // Before its minutes are forgotten.
+            let peak = (over < step).then(|| track.peak(over, seen));
             for at in &minutes {
                 track.minutes[*at] = UNKNOWN;
                 track.memory[*at] = NO_MEMORY;
@@ -78,10 +102,17 @@ impl History {
                 track.steps[*at] = UNKNOWN;
                 (track.sum, track.count) = (0, 0);
             }
+            for at in &peaks {
+                track.peaks[*at] = UNKNOWN;
+            }
+            if let Some(peak) = peak.filter(|_| is_kept(over, step, PEAKS)) {
+                track.peaks[position(over, PEAKS)] = peak;
+            }
         }
         if !steps.is_empty() {
             self.forget();
         }
+        self.since.get_or_insert(now);
         self.minute = self.minute.max(minute);
         self.step = self.step.max(step);
     }
@@ -160,6 +191,35 @@ impl History {
             })
             .filter(|(_, use_, memory)| use_.is_some() || memory.is_some())
             .collect()
+    }
+
+    /// The highest use of a card in the last `minutes` up to `now`, if it was seen all that time; never for more than
+    /// [`LONGEST`]. Of what is more than an hour ago whole quarters of an hour count.
+    pub(crate) fn highest(&self, node: &str, card: CardKey, minutes: i64, now: i64) -> Option<u8> {
+        let track = self.nodes.get(node)?.get(&card)?;
+        let whole = usize::try_from(minutes).ok().filter(|_| (1..=LONGEST).contains(&minutes))?;
+        let recent = whole.min(MINUTES);
+        let oldest = now.div_euclid(60) - i64::try_from(recent).unwrap_or_default();
+        let slots = last(self.minute, recent).filter(|slot| *slot >= oldest);
+        let seen: Vec<u8> = slots.filter_map(|slot| known(track.minutes[position(slot, MINUTES)])).collect();
+        if seen.is_empty() || seen.len() + MISSING < recent {
+            return None;
+        }
+        let mut highest = seen.into_iter().max()?;
+        if whole > recent {
+            let begin = (now - minutes * 60).div_euclid(STEP);
+            let end = (last(self.minute, recent).next()? * 60 - 1).div_euclid(STEP);
+            for slot in begin..=end {
+                let peak = known(track.peaks[position(slot, PEAKS)]);
+                highest = highest.max(peak.filter(|_| is_kept(slot, self.step, PEAKS))?);
+            }
+        }
+        Some(highest)
+    }
+
+    /// Whether cards have been looked at for so many minutes before `now`.
+    pub(crate) fn reaches(&self, minutes: i64, now: i64) -> bool {
+        minutes <= LONGEST && self.since.is_some_and(|since| now - since >= (minutes - 2) * 60)
     }
 
     /// When the strip of so many steps begins.
@@ -251,6 +311,43 @@ mod tests {
         assert_eq!(points[0].2, Some(1 << 30));
         assert_eq!(history.minutes("n", CARD, 10).len(), 1);
         assert!(history.minutes("m", CARD, 60).is_empty());
+    }
+
+    /// Looks every half minute, with a use for each minute if there is one.
+    fn watched(minutes: i64, use_: impl Fn(i64) -> Option<f64>) -> (History, i64) {
+        let mut history = History::default();
+        // Not at the begin of a step.
+        let begin = 7 * 60;
+        for look in 0..minutes * 2 {
+            history.advance(begin + look * 30);
+            if let Some(use_) = use_(look / 2) {
+                history.add("n", CARD, &reading(use_));
+            }
+        }
+        (history, begin + minutes * 60 - 30)
+    }
+
+    #[test]
+    fn the_highest_use_is_known_for_a_day_where_it_was_seen_all_the_time() {
+        let days = 2 * 24 * 60;
+        let (history, now) = watched(days, |minute| Some(if minute == days - 90 { 70.0 } else { 3.0 }));
+        let highest = |minutes| history.highest("n", CARD, minutes, now);
+        assert_eq!((highest(1), highest(60)), (Some(3), Some(3)));
+        assert_eq!(
+            (highest(120), highest(LONGEST)),
+            (Some(70), Some(70)),
+            "once in a quarter of an hour is seen"
+        );
+        assert_eq!((highest(LONGEST + 1), highest(0), highest(-5)), (None, None, None));
+        assert_eq!(history.highest("m", CARD, 120, now), None);
+        assert_eq!(history.highest("n", CARD, 120, now + 600), None, "the last minutes were not seen");
+        let (history, now) =
+            watched(300, |minute| (minute != 180 && !(185..195).contains(&minute)).then_some(1.0));
+        let highest = |minutes| history.highest("n", CARD, minutes, now);
+        assert_eq!((highest(60), highest(90), highest(150)), (Some(1), Some(1), None), "there is a gap");
+        let (history, now) = watched(100, |_| Some(1.0));
+        assert_eq!((history.highest("n", CARD, 120, now), history.reaches(120, now)), (None, false));
+        assert!(history.reaches(90, now) && !history.reaches(LONGEST + 1, now + 10 * 86_400));
     }
 
     #[test]

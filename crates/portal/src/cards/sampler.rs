@@ -13,7 +13,11 @@ use super::{
     reading::OfNode,
     source::{Past, Readings},
 };
-use crate::{live::Live, metrics::PortalMetrics};
+use crate::{
+    live::Live,
+    metrics::PortalMetrics,
+    node::{CardKinds, has_cards},
+};
 
 /// The newest readings are forgotten after this, if no newer ones come.
 const FRESH: jiff::SignedDuration = jiff::SignedDuration::from_mins(3);
@@ -44,6 +48,17 @@ impl Cards {
     /// What a card that `resource` counts did in the last minutes, up to an hour; oldest first, without what is not known.
     pub(crate) fn usage(&self, node: &str, resource: &str, index: u32, minutes: usize) -> Vec<Point> {
         self.0.read().history.minutes(node, CardKey::new(resource, index), minutes)
+    }
+
+    /// The highest use of a card that `resource` counts, if it was seen for so many minutes up to now.
+    pub(crate) fn highest(
+        &self,
+        node: &str,
+        (resource, index): (&str, u32),
+        minutes: i64,
+        now: Timestamp,
+    ) -> Option<u8> {
+        self.0.read().history.highest(node, CardKey::new(resource, index), minutes, now.as_second())
     }
 
     /// Looks at the history while nothing is added.
@@ -95,7 +110,7 @@ pub(crate) async fn sample(
     (cards, live): (Cards, Live),
     client: Client,
     clock: SharedClock,
-    (source, names): (CardSource, MetricNames),
+    (source, names, kinds): (CardSource, MetricNames, CardKinds),
     (every, metrics): (Duration, PortalMetrics),
 ) {
     if matches!(source, CardSource::Nothing) {
@@ -111,8 +126,7 @@ pub(crate) async fn sample(
     loop {
         ticks.tick().await;
         let nodes = live.nodes.list(None);
-        let nodes =
-            nodes.iter().filter(|node| crate::node::has_cards(node)).map(|node| node.name_any()).collect();
+        let nodes = nodes.iter().filter(|node| has_cards(node, &kinds)).map(|node| node.name_any()).collect();
         match source.read(&client, &names, nodes, clock.now()).await {
             Ok(readings) => {
                 metrics.card_time.set(clock.now().as_second());

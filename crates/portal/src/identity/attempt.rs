@@ -5,11 +5,13 @@ use std::net::IpAddr;
 use jiff::SignedDuration;
 use maar_records::{Attempt, AttemptLimit};
 
+use super::network::counted;
 use crate::{error::ApiError, portal::Portal};
 
 /// Of one name, so that one password is not guessed from everywhere.
 const BY_NAME: AttemptLimit = AttemptLimit { burst: 10, every: SignedDuration::from_secs(30) };
-/// From one address, so that not all names are tried from it. Lenient: behind an ingress everybody has its address.
+/// From one address, so that not all names are tried from it. Lenient: a whole institute may have one, and behind an
+/// ingress that `--trusted-proxy` does not name, everybody has.
 const BY_ADDRESS: AttemptLimit = AttemptLimit { burst: 1000, every: SignedDuration::from_millis(100) };
 /// Once, for longer than what is counted can be used at all.
 const ONCE: AttemptLimit = AttemptLimit { burst: 1, every: SignedDuration::from_mins(20) };
@@ -27,7 +29,7 @@ pub(super) async fn forgive_name(portal: &Portal, provider: &str, name: &str) ->
 /// Counts a try from an address.
 pub(super) async fn count_address(portal: &Portal, address: Option<IpAddr>) -> Result<(), ApiError> {
     match address {
-        Some(address) => count(portal, &format!("address:{}", address.to_canonical()), BY_ADDRESS).await,
+        Some(address) => count(portal, &format!("address:{}", counted(address)), BY_ADDRESS).await,
         None => Ok(()),
     }
 }

@@ -3,10 +3,14 @@
 use std::{collections::BTreeSet, net::IpAddr};
 
 use http::{HeaderMap, header};
+use jiff::Timestamp;
 use maar_records::{KeyId, SessionId, SshKeyId, TokenHash, User, UserId};
 
 use super::{
-    cookie, provider,
+    certificate::{CertificateId, Maker},
+    cookie,
+    network::{Network, origin},
+    provider,
     token::{KEY_PREFIX, hash},
 };
 use crate::{
@@ -34,8 +38,8 @@ enum Proof {
     Proxy(String, UserId),
     /// An SSH key, by its fingerprint.
     SshKey(SshKeyId, String),
-    /// An SSH certificate of ours, by its identifier.
-    SshCertificate(String, UserId),
+    /// An SSH certificate of ours for a user.
+    SshCertificate(CertificateId, UserId),
 }
 
 impl Caller {
@@ -43,6 +47,40 @@ impl Caller {
 
     pub(crate) const fn by_key(&self) -> bool {
         matches!(self.proof, Proof::Key(..))
+    }
+
+    /// By what, to be looked up again later by [`by_proof`]. It holds hashes, and lets nobody in who does not reach the
+    /// records.
+    pub(crate) fn proof_text(&self) -> Option<String> {
+        match &self.proof {
+            // Who comes by SSH opens no pages.
+            Proof::None | Proof::SshKey(..) | Proof::SshCertificate(..) => None,
+            Proof::Session(hash) => Some(format!("session {}", hash.as_str())),
+            Proof::Key(id, hash) => Some(format!("key {} {id}", hash.as_str())),
+            Proof::Proxy(provider, user) => Some(format!("proxy {user} {provider}")),
+        }
+    }
+
+    /// What an SSH certificate ends with that this caller makes, and until when it holds at most; nothing for who has none
+    /// to make one by.
+    pub(crate) async fn certifies(
+        &self,
+        portal: &Portal,
+    ) -> Result<Option<(Maker, Option<Timestamp>)>, ApiError> {
+        Ok(match &self.proof {
+            Proof::None | Proof::SshKey(..) | Proof::SshCertificate(..) => None,
+            Proof::Key(id, _) => {
+                Some((Maker::Key(id.clone()), portal.records.key_by_id(id).await?.expires_at))
+            }
+            Proof::Session(_) => match &self.session {
+                Some(id) => {
+                    let session = portal.records.session_by_id(id).await?;
+                    Some((Maker::Session(id.clone()), Some(session.expires_at)))
+                }
+                None => None,
+            },
+            Proof::Proxy(..) => Some((Maker::Proxy, None)),
+        })
     }
 
     /// By what, for the audit log.
@@ -53,8 +91,24 @@ impl Caller {
             Proof::Key(id, _) => Some(id.to_string()),
             Proof::Proxy(provider, _) => Some(provider.clone()),
             Proof::SshKey(id, _) => Some(id.to_string()),
-            Proof::SshCertificate(id, _) => Some(id.clone()),
+            Proof::SshCertificate(id, _) => Some(id.id.clone()),
         }
+    }
+}
+
+/// From where somebody asks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Whence {
+    /// Who has connected; the only one who can be believed to be who he is.
+    pub(crate) peer: Option<IpAddr>,
+    /// For whom, if it is a proxy that says so.
+    pub(crate) address: Option<IpAddr>,
+}
+
+impl Whence {
+    /// Of a request with these headers on a connection of `peer`.
+    pub(crate) fn of(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[Network]) -> Self {
+        Self { peer, address: peer.map(|peer| origin(peer, headers, trusted)) }
     }
 }
 
@@ -63,7 +117,7 @@ impl Caller {
 pub(crate) async fn authenticate(
     portal: &Portal,
     headers: &HeaderMap,
-    address: Option<IpAddr>,
+    from: Whence,
 ) -> Result<Caller, ApiError> {
     if let Some(value) = headers.get(header::AUTHORIZATION) {
         let wrong = || ApiError::new(Code::SignedOut, "the API key is not valid");
@@ -72,14 +126,14 @@ pub(crate) async fn authenticate(
         if !secret.starts_with(KEY_PREFIX) {
             return Err(wrong());
         }
-        return by_key(portal, hash(secret), address).await?.ok_or_else(wrong);
+        return by_key(portal, hash(secret), from.address).await?.ok_or_else(wrong);
     }
     if let Some(token) = cookie::SESSION.read(headers, portal.settings.secure())
         && let Some(caller) = by_session(portal, hash(&token)).await?
     {
         return Ok(caller);
     }
-    let vouched = provider::vouched(portal, headers, address).await?;
+    let vouched = provider::vouched(portal, headers, from).await?;
     Ok(vouched.map_or(Caller::NOBODY, |(provider, user)| by_proxy(portal, provider, &user)))
 }
 
@@ -97,6 +151,18 @@ pub(crate) async fn still_valid(portal: &Portal, caller: &Caller) -> Result<Opti
         Proof::SshKey(_, fingerprint) => by_ssh_key(portal, &fingerprint).await,
         Proof::SshCertificate(id, user) => by_ssh_certificate(portal, &user, &id).await,
     }
+}
+
+/// Who it was by a text of [`Caller::proof_text`], as he is now, if he still is one.
+pub(crate) async fn by_proof(portal: &Portal, text: &str) -> Result<Option<Caller>, ApiError> {
+    let mut words = text.splitn(3, ' ');
+    let proof = match (words.next(), words.next(), words.next()) {
+        (Some("session"), Some(hash), None) => Proof::Session(TokenHash::new(hash)),
+        (Some("key"), Some(hash), Some(id)) => Proof::Key(KeyId::new(id), TokenHash::new(hash)),
+        (Some("proxy"), Some(user), Some(provider)) => Proof::Proxy(provider.to_owned(), UserId::new(user)),
+        _ => return Ok(None),
+    };
+    still_valid(portal, &Caller { proof, ..Caller::NOBODY }).await
 }
 
 async fn by_session(portal: &Portal, proof: TokenHash) -> Result<Option<Caller>, ApiError> {
@@ -152,22 +218,42 @@ pub(crate) async fn by_ssh_key(portal: &Portal, fingerprint: &str) -> Result<Opt
     Ok(Some(Caller { subject, session: None, proof: Proof::SshKey(key.id, key.fingerprint) }))
 }
 
-/// Whom an SSH certificate of ours names, if he may be here now. That it is valid, the server has seen.
+/// Whom an SSH certificate of ours names, if he may be here now. That it is valid, the server has seen. It ends with the
+/// key or the session that made it, and with all sessions of its user.
 pub(crate) async fn by_ssh_certificate(
     portal: &Portal,
     user: &UserId,
-    id: &str,
+    id: &CertificateId,
 ) -> Result<Option<Caller>, ApiError> {
-    let user = match portal.records.user(user).await {
-        Err(maar_records::Error::NotFound { .. }) => return Ok(None),
-        found => found?,
+    let now = portal.clock.now();
+    let Some(user) = found(portal.records.user(user).await)? else { return Ok(None) };
+    if !user.is_active(now) || user.generation != id.generation {
+        return Ok(None);
+    }
+    let holds = match &id.maker {
+        Maker::Key(key) => found(portal.records.key_by_id(key).await)?.is_some_and(|key| {
+            key.user == user.id && key.revoked_at.is_none() && key.expires_at.is_none_or(|end| end > now)
+        }),
+        Maker::Session(session) => {
+            found(portal.records.session_by_id(session).await)?.is_some_and(|session| {
+                session.user == user.id && session.revoked_at.is_none() && session.expires_at > now
+            })
+        }
+        Maker::Proxy => true,
     };
-    if !user.is_active(portal.clock.now()) {
+    if !holds {
         return Ok(None);
     }
     let subject = Subject::Person(Box::new(person(portal, &user, None)));
-    let proof = Proof::SshCertificate(id.to_owned(), user.id);
+    let proof = Proof::SshCertificate(id.clone(), user.id);
     Ok(Some(Caller { subject, session: None, proof }))
+}
+
+fn found<T>(looked_up: Result<T, maar_records::Error>) -> Result<Option<T>, ApiError> {
+    match looked_up {
+        Err(maar_records::Error::NotFound { .. }) => Ok(None),
+        found => Ok(Some(found?)),
+    }
 }
 
 fn person(portal: &Portal, user: &User, scopes: Option<BTreeSet<Scope>>) -> Person {

@@ -54,7 +54,7 @@ impl Refusal {
 
 impl From<ApiError> for Refusal {
     fn from(told: ApiError) -> Self {
-        Self { why: told.message.clone(), told }
+        Self { why: told.detail(), told }
     }
 }
 
@@ -170,19 +170,19 @@ async fn open_session(call: &Call, provider: &str, user: User) -> Result<SignedI
     };
     portal.records.create_session(&session, now).await?;
     portal.records.note_login(&user.id, now).await?;
+    // The browser forgets the one that it came with.
+    if let Some(before) = call.session_id() {
+        portal.records.revoke_session(before, now).await?;
+    }
     let cookie = cookie::SESSION.write(&token, life.as_secs(), portal.settings.secure())?;
     Ok(SignedIn { user, cookie })
 }
 
 /// `POST /logout`.
 pub(super) async fn logout(call: Call) -> Result<Answer, ApiError> {
-    Ok(Answer::done().header(http::header::SET_COOKIE, end_session(&call).await?))
-}
-
-/// Ends the session by which somebody asks; the cookie that makes his browser forget it.
-pub(crate) async fn end_session(call: &Call) -> Result<HeaderValue, ApiError> {
     if let Some(session) = call.session_id() {
         call.portal.records.revoke_session(session, call.now()).await?;
     }
-    cookie::SESSION.write("", 0, call.portal.settings.secure())
+    let forgotten = cookie::SESSION.write("", 0, call.portal.settings.secure())?;
+    Ok(Answer::done().header(http::header::SET_COOKIE, forgotten))
 }

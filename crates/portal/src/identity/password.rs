@@ -1,10 +1,13 @@
 //! Passwords.
 
+use std::{num::NonZero, sync::Arc, time::Duration};
+
 use argon2::{
     Algorithm, Argon2, Params, PasswordHasher as _, PasswordVerifier as _, Version,
     password_hash::{PasswordHash as Parsed, SaltString},
 };
 use maar_records::PasswordHash;
+use tokio::sync::Semaphore;
 
 use super::Entropy;
 use crate::{
@@ -36,18 +39,25 @@ impl PasswordCost {
     pub const CHEAP: Self = Self { memory: 8, rounds: 1 };
 }
 
-/// Hashes and checks passwords.
+/// Who has waited so long for his turn is told to come again.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Hashes and checks passwords, as many at once as there are processors: each takes much memory, and more at once would
+/// not be done sooner.
 #[derive(Debug, Clone)]
 pub(crate) struct Passwords {
     cost: PasswordCost,
     entropy: Entropy,
+    turns: Arc<Semaphore>,
     /// Checked for users that do not exist, so that they take as long as those who do.
     nobody: String,
 }
 
 impl Passwords {
     pub(crate) fn new(cost: PasswordCost, entropy: Entropy) -> Result<Self, ApiError> {
-        let mut made = Self { cost, entropy, nobody: String::new() };
+        let at_once = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let turns = Arc::new(Semaphore::new(at_once));
+        let mut made = Self { cost, entropy, turns, nobody: String::new() };
         made.nobody = made.hash_here("nobody has this password")?;
         Ok(made)
     }
@@ -63,11 +73,27 @@ impl Passwords {
         Ok(self.hasher()?.hash_password(password.as_bytes(), &salt).map_err(failed)?.to_string())
     }
 
-    /// What is kept of a password. Takes a while, so it is done beside the runtime.
+    /// Does what takes a while beside the runtime, in its turn. The turn lasts as long as the work, also when nobody waits
+    /// for it any more.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let turn = tokio::time::timeout(PATIENCE, Arc::clone(&self.turns).acquire_owned()).await;
+        let turn = turn.map_err(|_| ApiError::too_many(PATIENCE.as_secs()))?.map_err(failed)?;
+        let this = self.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work(&this);
+            drop(turn);
+            done
+        });
+        done.await.map_err(failed)?
+    }
+
+    /// What is kept of a password.
     pub(crate) async fn hash(&self, password: &str) -> Result<PasswordHash, ApiError> {
-        let (this, password) = (self.clone(), password.to_owned());
-        let hash = tokio::task::spawn_blocking(move || this.hash_here(&password)).await.map_err(failed)??;
-        Ok(PasswordHash::new(hash))
+        let password = password.to_owned();
+        Ok(PasswordHash::new(self.in_turn(move |this| this.hash_here(&password)).await?))
     }
 
     /// Whether it is the password; as much work for a user that has none or does not exist.
@@ -76,13 +102,12 @@ impl Passwords {
             Some(kept) => (true, kept.as_str().to_owned()),
             None => (false, self.nobody.clone()),
         };
-        let (this, password) = (self.clone(), password.to_owned());
-        let check = move || -> Result<bool, ApiError> {
+        let password = password.to_owned();
+        let check = move |this: &Self| -> Result<bool, ApiError> {
             let parsed = Parsed::new(&kept).map_err(failed)?;
             Ok(this.hasher()?.verify_password(password.as_bytes(), &parsed).is_ok())
         };
-        let matches = tokio::task::spawn_blocking(check).await.map_err(failed)??;
-        Ok(known && matches)
+        Ok(self.in_turn(check).await? && known)
     }
 
     /// A password for somebody else, who will have to change it: 100 bits in letters that can be read out.
@@ -128,6 +153,38 @@ mod tests {
         assert!(!passwords.verify(Some(&kept), "wrong").await.unwrap());
         assert!(!passwords.verify(None, "nobody has this password").await.unwrap());
         assert_ne!(kept.as_str(), passwords.hash("correct horse battery").await.unwrap().as_str(), "salted");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_passwords_are_worked_on_at_once_than_there_are_processors() {
+        let passwords = Passwords::new(PasswordCost::CHEAP, Entropy::counting()).unwrap();
+        let kept = passwords.hash("correct horse battery").await.unwrap();
+        let all = u32::try_from(passwords.turns.available_permits()).unwrap();
+        assert!(all >= 1);
+        let busy = Arc::clone(&passwords.turns).acquire_many_owned(all).await.unwrap();
+        // Time is paused, and goes on as soon as everybody waits.
+        let refused = passwords.verify(Some(&kept), "correct horse battery").await.unwrap_err();
+        assert_eq!(refused.code, Code::TooMany);
+        drop(busy);
+        assert!(passwords.verify(Some(&kept), "correct horse battery").await.unwrap());
+        // Who goes away before his turn is over does not make room for another.
+        let (tell, begun) = std::sync::mpsc::channel();
+        let (end, wait) = std::sync::mpsc::channel::<()>();
+        let waiting = passwords.clone();
+        let task = tokio::spawn(async move {
+            waiting
+                .in_turn(move |_| {
+                    let _ = tell.send(());
+                    let _ = wait.recv();
+                    Ok(())
+                })
+                .await
+        });
+        tokio::task::spawn_blocking(move || begun.recv()).await.unwrap().unwrap();
+        task.abort();
+        let _ = task.await;
+        assert_eq!(passwords.turns.available_permits() + 1, usize::try_from(all).unwrap());
+        drop(end);
     }
 
     #[test]

@@ -61,6 +61,15 @@ impl Providers {
         self.0.len()
     }
 
+    /// Headers by which proxies tell the portal who somebody is, and that they may.
+    pub(crate) fn headers(&self) -> Vec<http::HeaderName> {
+        let proxies = self.iter().filter_map(|provider| match &provider.way {
+            Way::Proxy(proxy) => Some(proxy.headers()),
+            Way::Code(_) | Way::Ldap(_) => None,
+        });
+        proxies.flatten().collect()
+    }
+
     fn iter(&self) -> impl Iterator<Item = &Provider> {
         self.0.iter()
     }

@@ -1,7 +1,7 @@
 //! Users, for platform administrators.
 
 use jiff::Timestamp;
-use maar_records::{NewUser, User, UserFilter, UserId};
+use maar_records::{NewUser, Standing, User, UserFilter, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -140,7 +140,7 @@ pub(crate) struct UserChangeRequest {
     platform_admin: Option<bool>,
     /// Disabling ends all sessions, and no API key works any more.
     disabled: Option<bool>,
-    /// The account ends then; an empty text lets it go on.
+    /// The account ends then; an empty text lets it go on. Kubeconfigs that would work longer are revoked.
     expires: Option<String>,
 }
 
@@ -148,28 +148,19 @@ pub(crate) struct UserChangeRequest {
 pub(super) async fn change(call: Call) -> Result<Answer, ApiError> {
     let asked: UserChangeRequest = call.body()?;
     let (records, user, now) = (&call.portal.records, call.user()?, call.now());
-    let mut changed = user.clone();
-    if let Some(end) = &asked.expires {
-        let end = match end.as_str() {
-            "" => None,
-            text => Some(
-                text.parse()
-                    .map_err(|_| ApiError::invalid("expires", "is no time, such as 2030-01-31T00:00:00Z"))?,
-            ),
-        };
-        changed = records.set_expiry(&user.id, end, now).await?;
-    }
-    if let Some(admin) = asked.platform_admin {
-        changed = records.set_admin(&user.id, admin, now).await?;
-    }
-    match asked.disabled {
-        Some(true) => {
-            changed = records.disable(&user.id, now).await?;
-            // Certificates are believed by the cluster until they end: what they may is taken away.
-            crate::kubeconfig::revoke_all(&call.portal, user).await?;
-        }
-        Some(false) => changed = records.enable(&user.id, now).await?,
-        None => {}
+    let unread = |_| ApiError::invalid("expires", "is no time, such as 2030-01-31T00:00:00Z");
+    let expires = match asked.expires.as_deref() {
+        None => None,
+        Some("") => Some(None),
+        Some(text) => Some(Some(text.parse().map_err(unread)?)),
+    };
+    let wanted = Standing { admin: asked.platform_admin, disabled: asked.disabled, expires };
+    let changed = records.set_standing(&user.id, &wanted, now).await?;
+    // Certificates are believed by the cluster until they end: what they may is taken away.
+    if !changed.is_active(now) {
+        crate::kubeconfig::revoke_all(&call.portal, user).await?;
+    } else if let Some(end) = changed.expires_at {
+        crate::kubeconfig::revoke_beyond(&call.portal, user, end).await?;
     }
     let answer = Answer::json(&view(changed.clone()))?;
     Ok(answer.about(&user.name).change(Some(facts(user)), Some(facts(&changed))))

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::{
     error::{ApiError, Code},
-    identity::end_session,
     route::{Answer, Call},
 };
 
@@ -73,6 +72,10 @@ pub(super) async fn authorize(call: Call) -> Result<Answer, ApiError> {
     if call.caller.by_key() {
         return Err(ApiError::new(Code::Forbidden, "a key signs in nowhere else: use a browser"));
     }
+    // What is asked in a frame or behind the page is not seen by whom it is asked of.
+    if call.headers().get("sec-fetch-dest").is_some_and(|dest| dest != "document") {
+        return Err(ApiError::new(Code::Forbidden, "this is for pages that somebody opens"));
+    }
     // Whose password is not his own yet is nobody for others; he chooses one on the way.
     let who = match call.subject().person() {
         Some(person) if !person.must_change_password => Some(signed_in(&call).await?),
@@ -86,13 +89,9 @@ pub(super) async fn authorize(call: Call) -> Result<Answer, ApiError> {
             note(&call, "authorize", &client, outcome, None).await?;
             Answer::see_other(&place)
         }
-        Authorized::Ask { id, again } => {
-            let answer = Answer::see_other(&format!("/consent/{id}"))?;
-            if !again {
-                return Ok(answer);
-            }
-            Ok(answer.header(header::SET_COOKIE, end_session(&call).await?))
-        }
+        // Who has to sign in again is asked to by the question itself. The session that he has is his until he does:
+        // any site can send him here.
+        Authorized::Ask { id, .. } => Answer::see_other(&format!("/consent/{id}")),
     }
 }
 

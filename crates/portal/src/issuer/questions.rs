@@ -25,7 +25,7 @@ pub(crate) struct ConsentView {
     scopes: Vec<String>,
     /// Where the answer goes.
     redirect: String,
-    /// Whether it has to be agreed to; if not, it is one of Maar's own programs, and the page may go on by itself.
+    /// Whether it has to be agreed to; if not, it is a site that is trusted, and the page may go on by itself.
     needed: bool,
 }
 

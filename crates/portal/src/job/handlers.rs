@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use axum::body::Body;
-use kube::{Api, ResourceExt as _, api::PostParams};
+use kube::ResourceExt as _;
 use maar_api::v1alpha1::{AIJob, JobPhase, JobType};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,6 @@ use crate::{
     page::{Page, PageQuery, page},
     pod,
     route::{Answer, Call},
-    template::{TemplateKind, filled},
     terminal::{self, Place},
     workspace::place,
 };
@@ -110,33 +109,29 @@ pub(crate) struct JobList {
 
 /// `GET /jobs`.
 pub(super) fn list(call: &Call) -> Result<Answer, ApiError> {
-    let query: JobQuery = call.query()?;
-    let person = call.person()?;
-    let only = (query.mine || !person.sees_others()).then_some(person.namespace.as_str());
-    let mut found = call.portal.live.jobs.list(only);
-    found.retain(|one| call.may(Verb::See, &object_of(one)));
-    let [phases, types, accounts] =
-        [Facet::Phase, Facet::Type, Facet::Account].map(|facet| query.count(&found, facet));
-    found.retain(|one| query.wants(one, None));
-    found.sort_by_cached_key(|one| place(&**one));
-    let page = page(found, &call.query::<PageQuery>()?, |one| place(&**one))?.map(|one| view(&one));
-    Answer::json(&JobList { page, phases, types, accounts })
+    let (person, known) = (call.person()?, &call.portal.live.jobs);
+    let bytes = call.portal.job_lists.get(known.version(), call.question()?, || {
+        let query: JobQuery = call.query()?;
+        let only = (query.mine || !person.sees_others()).then_some(person.namespace.as_str());
+        let mut found = known.list(only);
+        found.retain(|one| call.may(Verb::See, &object_of(one)));
+        let [phases, types, accounts] =
+            [Facet::Phase, Facet::Type, Facet::Account].map(|facet| query.count(&found, facet));
+        found.retain(|one| query.wants(one, None));
+        found.sort_by_cached_key(|one| place(&**one));
+        let page = page(found, &call.query::<PageQuery>()?, |one| place(&**one))?.map(|one| view(&one));
+        Answer::text(&JobList { page, phases, types, accounts })
+    })?;
+    Ok(Answer::json_bytes(bytes))
 }
 
 /// `POST /jobs`.
 pub(super) async fn submit(call: Call) -> Result<Answer, ApiError> {
-    let body = filled(&call, TemplateKind::Job).await?;
-    let asked: NewJob =
-        serde_json::from_value(body).map_err(|error| ApiError::invalid("body", error.to_string()))?;
+    let asked: NewJob = call.body()?;
     let person = call.person()?;
     let job = plan(asked, person, &call.portal.settings.profiles)?;
     let (portal, namespace, name) = (&call.portal, &person.namespace, job.name_any());
-    portal.namespaces.ensure(person).await.map_err(|error| ApiError::unavailable("the cluster", error))?;
-    let api: Api<AIJob> = Api::namespaced(portal.client.clone(), namespace);
-    let made = api.create(&PostParams::default(), &job).await.map_err(|error| {
-        portal.namespaces.forget(namespace);
-        ApiError::of_cluster(&format!("job {name}"), error)
-    })?;
+    let made = portal.namespaces.create(person, &format!("job {name}"), &job).await?;
     portal.live.jobs.seen(namespace, &name).await;
     let after = json!({ "type": job.spec.job_type, "replicas": job.spec.replicas() });
     Ok(Answer::created(&view(&made))?.about(format!("{namespace}/{name}")).change(None, Some(after)))

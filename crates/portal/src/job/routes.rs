@@ -15,6 +15,7 @@ use crate::{
         Method::{Delete, Get, Post},
         Route, Target,
     },
+    template::TemplateKind,
     terminal::TerminalQuery,
 };
 
@@ -30,6 +31,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(Post, "/jobs", "submitJob", (Verb::Start, new), handlers::submit)
             .says("Submit a manifest of an AIJob, as JSON or YAML, to the own namespace")
             .takes::<NewJob>()
+            .begins_from(TemplateKind::Job)
             .answers::<JobView>(),
         Route::at_once(Get, "/jobs/{namespace}/{name}", "getJob", (Verb::See, one), handlers::get)
             .says("One job with its Pods; what is in it only for those who may read it")

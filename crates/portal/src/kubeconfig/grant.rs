@@ -1,7 +1,8 @@
 //! Letting a device in, and not any more.
 
+use jiff::Timestamp;
 use k8s_openapi::api::{
-    core::v1::ServiceAccount,
+    core::v1::{Namespace, ServiceAccount},
     rbac::v1::{ClusterRole, RoleBinding},
 };
 use kube::{
@@ -10,22 +11,29 @@ use kube::{
 };
 use maar_issuer::DEVICE_PREFIX;
 use maar_records::{Kubeconfig, User};
+use serde_json::json;
 
 use super::{
     KubeconfigMode,
-    objects::{self, ROLE, SYSTEM},
+    objects::{self, DEVICES, ROLE},
 };
 use crate::{error::ApiError, namespace::namespace_of, portal::Portal};
 
 /// What people may in their namespace, for a cluster that has no manifests of Maar: `maar up`. The client is an
 /// administrator's.
 pub async fn install_user_role(client: &Client) -> Result<(), kube::Error> {
-    let manifest = include_str!("../../../../deploy/rbac/user.yaml");
-    let role: ClusterRole =
-        serde_saphyr::from_str(manifest).expect("the manifest in the repository is a ClusterRole");
+    let role = user_role();
     let params = PatchParams::apply("maar-portal").force();
     let api: Api<ClusterRole> = Api::all(client.clone());
-    api.patch(ROLE, &params, &Patch::Apply(&role)).await.map(drop)
+    api.patch(ROLE, &params, &Patch::Apply(&role)).await?;
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": DEVICES } });
+    let api: Api<Namespace> = Api::all(client.clone());
+    api.patch(DEVICES, &params, &Patch::Apply(&namespace)).await.map(drop)
+}
+
+fn user_role() -> ClusterRole {
+    let manifest = include_str!("../../../../deploy/rbac/user.yaml");
+    serde_saphyr::from_str(manifest).expect("the manifest in the repository is a ClusterRole")
 }
 
 fn bindings(portal: &Portal, namespace: &str) -> Api<RoleBinding> {
@@ -33,7 +41,7 @@ fn bindings(portal: &Portal, namespace: &str) -> Api<RoleBinding> {
 }
 
 fn accounts(portal: &Portal) -> Api<ServiceAccount> {
-    Api::namespaced(portal.client.clone(), SYSTEM)
+    Api::namespaced(portal.client.clone(), DEVICES)
 }
 
 /// Lets whoever has the kubeconfig into the namespace.
@@ -97,4 +105,83 @@ pub(crate) async fn revoke_all(portal: &Portal, user: &User) -> Result<(), ApiEr
         revoke(portal, &kubeconfig, &namespace).await?;
     }
     Ok(())
+}
+
+/// Takes away what kubeconfigs have left in the cluster that have ended by themselves; how many. Every portal does it, since
+/// doing it again changes nothing.
+pub(crate) async fn sweep(portal: &Portal) -> Result<usize, ApiError> {
+    let ended = portal.records.ended_kubeconfigs(portal.clock.now()).await?;
+    let mut swept = 0;
+    for kubeconfig in &ended {
+        let user = portal.records.user(&kubeconfig.user).await?;
+        let namespace = namespace_of(&user.name, user.id.as_str());
+        match revoke(portal, kubeconfig, &namespace).await {
+            Ok(()) => swept += 1,
+            // One that cannot be taken away is no reason to leave the others.
+            Err(error) => {
+                let id = kubeconfig.id.as_str();
+                tracing::warn!(
+                    kubeconfig.id = id,
+                    "a kubeconfig that has ended cannot be taken away: {error}"
+                );
+            }
+        }
+    }
+    Ok(swept)
+}
+
+/// Takes away the kubeconfigs of a user that would work beyond his end. Tokens of the provider last minutes, and it gives
+/// no new ones to who has ended.
+pub(crate) async fn revoke_beyond(portal: &Portal, user: &User, end: Timestamp) -> Result<(), ApiError> {
+    let namespace = namespace_of(&user.name, user.id.as_str());
+    let beyond = |one: &Kubeconfig| one.expires_at > end && one.mode != KubeconfigMode::Oidc.as_str();
+    let live = portal.records.live_kubeconfigs(&user.id, portal.clock.now()).await?;
+    for kubeconfig in live.into_iter().filter(beyond) {
+        revoke(portal, &kubeconfig, &namespace).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What makes Pods, keeps secrets, gives rights, or takes what others send to an address.
+    const SEALED: [&str; 21] = [
+        "pods",
+        "replicationcontrollers",
+        "podtemplates",
+        "deployments",
+        "replicasets",
+        "statefulsets",
+        "daemonsets",
+        "jobs",
+        "cronjobs",
+        "workspaces",
+        "aijobs",
+        "secrets",
+        "serviceaccounts",
+        "serviceaccounts/token",
+        "roles",
+        "rolebindings",
+        "services",
+        "endpoints",
+        "endpointslices",
+        "ingresses",
+        "networkpolicies",
+    ];
+
+    #[test]
+    fn kubectl_neither_makes_pods_nor_takes_what_others_send_to_an_address() {
+        for rule in user_role().rules.unwrap() {
+            let resources = rule.resources.unwrap_or_default();
+            let makes = |verb: &String| !["get", "list", "watch", "delete"].contains(&verb.as_str());
+            assert!(!resources.iter().chain(&rule.verbs).any(|word| word.contains('*')), "{resources:?}");
+            if rule.verbs.iter().any(makes) {
+                let sealed: Vec<&String> =
+                    resources.iter().filter(|one| SEALED.contains(&one.as_str())).collect();
+                assert!(sealed.is_empty(), "{sealed:?}: {:?}", rule.verbs);
+            }
+        }
+    }
 }

@@ -23,6 +23,8 @@ use crate::{
 const USUAL_HOURS: i64 = 12;
 /// With a provider, it is the tokens that end soon; the device is known for so long.
 const OIDC_HOURS: i64 = 30 * 24;
+/// The cluster makes none that ends sooner.
+const SHORTEST: SignedDuration = SignedDuration::from_mins(10);
 /// The most that somebody has at once.
 const MOST: usize = 50;
 
@@ -120,7 +122,7 @@ pub(super) async fn list(call: Call) -> Result<Answer, ApiError> {
 
 /// `POST /me/kubeconfigs`.
 pub(super) async fn create(call: Call) -> Result<Answer, ApiError> {
-    let asked: NewKubeconfigRequest = call.body()?;
+    let mut asked: NewKubeconfigRequest = call.body()?;
     let person = call.person()?;
     let told = call.portal.settings.kubeconfig.as_ref();
     let told = told.filter(|_| modes(&call).contains(&asked.mode)).ok_or_else(|| {
@@ -133,17 +135,23 @@ pub(super) async fn create(call: Call) -> Result<Answer, ApiError> {
             return Err(ApiError::new(Code::ScopeMissing, why));
         }
     }
-    let kubeconfig = planned(&call, &asked, told, person)?;
     let records = &call.portal.records;
+    let mut kubeconfig = planned(&call, &asked, told, person)?;
+    asked.csr = checked(&asked, person)?;
+    if let Some(end) = records.user(&kubeconfig.user).await?.expires_at {
+        kubeconfig.expires_at = kubeconfig.expires_at.min(end);
+    }
+    if kubeconfig.expires_at.duration_since(kubeconfig.created_at) < SHORTEST {
+        return Err(ApiError::new(Code::Conflict, "you may be here for less than ten minutes more"));
+    }
     if records.live_kubeconfigs(&kubeconfig.user, call.now()).await?.len() >= MOST {
         return Err(ApiError::new(Code::QuotaExceeded, format!("one has at most {MOST}: revoke some")));
     }
-    // What has ended by itself has left its binding in the cluster.
-    for ended in records.ended_kubeconfigs(&kubeconfig.user, call.now()).await? {
-        grant::revoke(&call.portal, &ended, &person.namespace).await?;
-    }
     records.create_kubeconfig(&kubeconfig).await?;
-    let made = make(&call, &asked, told, &kubeconfig).await;
+    let made = match make(&call, &asked, told, &kubeconfig).await {
+        Ok(made) => still_holds(&call, &kubeconfig).await.map(|()| made),
+        failed => failed,
+    };
     if made.is_err() {
         // Nobody has it; what was begun is taken away as far as it can be.
         let _ = grant::revoke(&call.portal, &kubeconfig, &person.namespace).await;
@@ -152,6 +160,24 @@ pub(super) async fn create(call: Call) -> Result<Answer, ApiError> {
     let after = json!({ "mode": asked.mode, "device": asked.device, "expires": expires.to_string() });
     let answer = Answer::created(&MadeKubeconfig { id: id.clone(), kubeconfig: made?, expires })?;
     Ok(answer.about(id).change(None, Some(after)))
+}
+
+/// Whether nobody took it away while it was made. Whoever did has seen nothing in the cluster to take away; who comes after
+/// this sees what is there.
+async fn still_holds(call: &Call, kubeconfig: &Kubeconfig) -> Result<(), ApiError> {
+    let records = &call.portal.records;
+    let (kept, user) = (records.kubeconfig(&kubeconfig.id).await?, records.user(&kubeconfig.user).await?);
+    if kept.revoked_at.is_none() && user.is_active(call.portal.clock.now()) {
+        return Ok(());
+    }
+    Err(ApiError::new(Code::Conflict, "it was revoked while it was made, or its owner was disabled"))
+}
+
+/// The request that came along, as the cluster is to have it.
+fn checked(asked: &NewKubeconfigRequest, person: &Person) -> Result<Option<String>, ApiError> {
+    let (Some(id), Some(csr)) = (&asked.id, &asked.csr) else { return Ok(asked.csr.clone()) };
+    let checked = request::check(csr, &certificate_name(&person.id, id));
+    checked.map(Some).map_err(|why| ApiError::invalid("csr", why))
 }
 
 /// What will be given out, if what is asked makes sense.
@@ -172,15 +198,13 @@ fn planned(
         return Err(ApiError::invalid("hours", format!("is between 1 and {}", told.longest_hours)));
     }
     let id = match (asked.mode, &asked.id, &asked.csr) {
-        (KubeconfigMode::Certificate, Some(id), Some(csr)) => {
+        (KubeconfigMode::Certificate, Some(id), Some(_)) => {
             let digits = id.strip_prefix("d-").filter(|digits| digits.len() == 24);
             let right = digits
                 .is_some_and(|digits| digits.bytes().all(|one| matches!(one, b'0'..=b'9' | b'a'..=b'f')));
             if !right {
                 return Err(ApiError::invalid("id", "is d- and 24 digits of 0-9a-f"));
             }
-            let name = certificate_name(&person.id, id);
-            request::check(csr, &name).map_err(|why| ApiError::invalid("csr", why))?;
             id.clone()
         }
         (_, None, None) => identifier(&call.portal.entropy, "d")?,

@@ -12,8 +12,9 @@ use super::{KubeconfigMode, certificate_name};
 
 /// What people may in their namespace; see deploy/rbac/user.yaml.
 pub(super) const ROLE: &str = "maar-user";
-/// Where the ServiceAccounts of devices are: not in the namespaces of users, where their Pods could run as them.
-pub(super) const SYSTEM: &str = "maar-system";
+/// Where the ServiceAccounts of devices are, and nothing else: in the namespaces of users their Pods could run as them, and
+/// in our own the right to make their tokens would be one to be any of our roles.
+pub(super) const DEVICES: &str = "maar-devices";
 /// Which kubeconfig an object is of.
 const LABEL: &str = "maar.io/kubeconfig";
 const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
@@ -48,7 +49,7 @@ pub(super) fn binding(kubeconfig: &Kubeconfig, mode: KubeconfigMode, namespace: 
     let subject = match mode {
         KubeconfigMode::Certificate => person(certificate_name(user, id)),
         KubeconfigMode::Oidc => person(oidc_name(user)),
-        KubeconfigMode::Token => json!({ "kind": "ServiceAccount", "name": name(id), "namespace": SYSTEM }),
+        KubeconfigMode::Token => json!({ "kind": "ServiceAccount", "name": name(id), "namespace": DEVICES }),
     };
     object(json!({
         "metadata": metadata(id, Some(namespace)),
@@ -59,7 +60,7 @@ pub(super) fn binding(kubeconfig: &Kubeconfig, mode: KubeconfigMode, namespace: 
 
 /// Who it is, by token. Its Pods, of which there are none, would get no token by themselves.
 pub(super) fn account(id: &str) -> ServiceAccount {
-    object(json!({ "metadata": metadata(id, Some(SYSTEM)), "automountServiceAccountToken": false }))
+    object(json!({ "metadata": metadata(id, Some(DEVICES)), "automountServiceAccountToken": false }))
 }
 
 pub(super) fn token(seconds: i64) -> TokenRequest {
@@ -115,6 +116,9 @@ mod tests {
                 format!("{} {} {}", subject.kind, subject.namespace.clone().unwrap_or_default(), subject.name)
             })
             .to_vec();
-        assert_eq!(subjects, ["User  maar:u-1:d-1", "User  maar:u-1", "ServiceAccount maar-system maar-d-1"]);
+        assert_eq!(
+            subjects,
+            ["User  maar:u-1:d-1", "User  maar:u-1", "ServiceAccount maar-devices maar-d-1"]
+        );
     }
 }

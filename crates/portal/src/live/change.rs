@@ -1,7 +1,8 @@
 //! News of changes, for all who listen.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use maar_api::v1alpha1::{AIJob, Workspace};
 use tokio::sync::broadcast;
 
@@ -18,16 +19,25 @@ pub(crate) enum Topic {
 }
 
 /// One change.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) topic: Topic,
     /// It is no longer there.
     pub(crate) gone: bool,
+    /// What is sent of it, the same to all who may see it: written by the first who has a listener for it.
+    text: OnceLock<Bytes>,
+}
+
+impl Change {
+    /// What is sent of it.
+    pub(crate) fn text(&self, write: impl FnOnce() -> Bytes) -> Bytes {
+        self.text.get_or_init(write).clone()
+    }
 }
 
 /// Where changes are told. Clones share it.
 #[derive(Debug, Clone)]
-pub(crate) struct Changes(broadcast::Sender<Change>);
+pub(crate) struct Changes(broadcast::Sender<Arc<Change>>);
 
 impl Default for Changes {
     fn default() -> Self {
@@ -38,10 +48,10 @@ impl Default for Changes {
 impl Changes {
     pub(crate) fn tell(&self, topic: Topic, gone: bool) {
         // Nobody listening is fine.
-        let _ = self.0.send(Change { topic, gone });
+        let _ = self.0.send(Arc::new(Change { topic, gone, text: OnceLock::new() }));
     }
 
-    pub(crate) fn listen(&self) -> broadcast::Receiver<Change> {
+    pub(crate) fn listen(&self) -> broadcast::Receiver<Arc<Change>> {
         self.0.subscribe()
     }
 }

@@ -17,6 +17,7 @@ use maar_controller::{
     Environment,
     watch::{Guarded, Selection, Watch},
 };
+use maar_jobs::PodKinds;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
@@ -102,8 +103,8 @@ impl Live {
     }
 }
 
-/// Feeds `live` for ever.
-pub(crate) async fn feed(client: Client, live: Live, environment: Environment) {
+/// Feeds `live` for ever; `kinds` says which namespaces are whose.
+pub(crate) async fn feed(client: Client, live: Live, kinds: PodKinds, environment: Environment) {
     let changes = &live.changes;
     let workspaces = follow("portal workspaces", &client, &environment, &live.workspaces, keep, |turn| {
         let (topic, gone) = split(turn);
@@ -118,7 +119,7 @@ pub(crate) async fn feed(client: Client, live: Live, environment: Environment) {
         &client,
         &environment,
         &live.pods,
-        |pod: Pod| PodFacts::of(&pod),
+        |pod: Pod| PodFacts::of(&pod, &kinds),
         |turn| {
             let (pod, _) = split(turn);
             if let Some(node) = &pod.node {

@@ -1,14 +1,10 @@
 //! What is kept of a Pod: there are many, and pages need little of each.
 
-use std::sync::LazyLock;
-
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 use maar_api::{ResourceList, names, resources::PodResources};
 use maar_jobs::{PodKind, PodKinds};
-
-static KINDS: LazyLock<PodKinds> = LazyLock::new(PodKinds::default);
 
 /// Whose work a Pod is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +53,8 @@ pub(crate) struct PodFacts {
 }
 
 impl PodFacts {
-    pub(crate) fn of(pod: &Pod) -> Self {
+    /// Of a Pod, where `kinds` says which namespaces are whose.
+    pub(crate) fn of(pod: &Pod, kinds: &PodKinds) -> Self {
         let label = |name: &str| pod.labels().get(name).cloned();
         let work = match (label(names::LABEL_WORKSPACE), label(names::LABEL_JOB)) {
             (Some(name), _) => Work::Workspace(name),
@@ -83,7 +80,7 @@ impl PodFacts {
             restarts: containers.into_iter().flatten().map(|one| one.restart_count).sum(),
             claims: claims(pod),
             refusal: refused.and_then(|condition| condition.message.clone()),
-            kind: KINDS.of(pod),
+            kind: kinds.of(pod),
             started: started(pod),
             ends: end(pod),
         }
@@ -129,7 +126,9 @@ mod tests {
     fn the_end_of_a_pod_is_the_first_that_was_said() {
         let end_of = |annotations: serde_json::Value| {
             let pod = json!({ "metadata": { "annotations": annotations }, "status": { "startTime": "2026-01-01T00:00:00Z" } });
-            PodFacts::of(&serde_json::from_value(pod).unwrap()).ends.map(|end| end.to_string())
+            PodFacts::of(&serde_json::from_value(pod).unwrap(), &PodKinds::default())
+                .ends
+                .map(|end| end.to_string())
         };
         assert_eq!(end_of(json!({})), None);
         let run = json!({ "maar.io/max-run-time": "3600" });

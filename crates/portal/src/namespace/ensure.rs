@@ -1,29 +1,35 @@
 //! Makes the namespace of a user as it shall be.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use k8s_openapi::{
     NamespaceResourceScope, api::core::v1::ResourceQuota,
     apimachinery::pkg::api::resource::Quantity as TextQuantity,
 };
-use kube::{Api, Client};
+use kube::{Api, Client, api::PostParams};
 use maar_api::Quantity;
 use maar_controller::{Categorized as _, Category, Error, apply::Writer};
 use parking_lot::Mutex;
+use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::{Instant, sleep};
 
 use super::{
     limits::{SpecialLimits, UserLimits},
     objects::{Level, QUOTA, plan},
 };
-use crate::{access::Person, profile::Profiles};
+use crate::{
+    access::Person,
+    error::{ApiError, is_uncounted},
+    profile::Profiles,
+};
 
 const WRITER: Writer = Writer::new("maar-portal");
 /// How often it is tried again when somebody else does the same.
 const ATTEMPTS: usize = 3;
-/// How long the cluster may take to count a new quota, and how often it is looked.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the cluster may take to count a new quota, and how often it is looked at first and at last.
+const PATIENCE: Duration = Duration::from_secs(20);
 const PACE: Duration = Duration::from_millis(25);
+const SLOWEST: Duration = Duration::from_secs(1);
 
 /// The namespace could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -51,8 +57,8 @@ struct Wanted {
     level: Level,
 }
 
-impl std::fmt::Debug for Namespaces {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Namespaces {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Namespaces").field("limits", &self.limits).finish_non_exhaustive()
     }
 }
@@ -76,26 +82,53 @@ impl Namespaces {
         Wanted { limits: self.limits_of(person), level }
     }
 
+    /// Makes `object` in the namespace of `person`, which is made before where it is missing.
+    pub(crate) async fn create<K>(&self, person: &Person, what: &str, object: &K) -> Result<K, ApiError>
+    where
+        K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+        K: Clone + fmt::Debug + DeserializeOwned + Serialize,
+    {
+        let mut pace = Pace::until(Instant::now() + PATIENCE);
+        self.ready(person, &mut pace).await.map_err(|error| ApiError::unavailable("the cluster", error))?;
+        loop {
+            let refused = match self.api(person).create(&PostParams::default(), object).await {
+                Ok(made) => return Ok(made),
+                Err(error) => error,
+            };
+            // What refuses reads the quota from a cache of its own, which may be behind what we have read.
+            let uncounted = matches!(&refused, kube::Error::Api(status) if is_uncounted(status));
+            if !(uncounted && pace.wait().await) {
+                // Somebody may have taken the namespace away, or changed its quota.
+                self.forget(&person.namespace);
+                return Err(ApiError::of_cluster(what, refused));
+            }
+        }
+    }
+
     /// Makes the namespace of `person` so, with everything in it. Safe to call at once from anywhere.
     pub(crate) async fn ensure(&self, person: &Person) -> Result<(), EnsureError> {
+        self.ready(person, &mut Pace::until(Instant::now() + PATIENCE)).await
+    }
+
+    async fn ready(&self, person: &Person, pace: &mut Pace) -> Result<(), EnsureError> {
         let wanted = self.wanted(person);
         if self.done.lock().get(&person.namespace) == Some(&wanted) {
             return Ok(());
         }
-        let mut made = self.make(person, &wanted).await;
+        let mut made = self.make(person, &wanted, pace).await;
         for _ in 0..ATTEMPTS {
             // Two of the same user at the same time: the other was first.
             if !made.as_ref().is_err_and(|error| error.category() == Category::Conflict) {
                 break;
             }
-            made = self.make(person, &wanted).await;
+            made = self.make(person, &wanted, pace).await;
         }
         made.map_err(|source| EnsureError { user: person.name.clone(), source })?;
         self.done.lock().insert(person.namespace.clone(), wanted);
         Ok(())
     }
 
-    async fn make(&self, person: &Person, wanted: &Wanted) -> Result<(), Error> {
+    async fn make(&self, person: &Person, wanted: &Wanted, pace: &mut Pace) -> Result<(), Error> {
         let made = plan(&person.namespace, (&person.name, &person.id), &wanted.limits, wanted.level);
         WRITER.apply(&Api::all(self.client.clone()), &made.namespace).await?;
         // Walls before limits: work may start as soon as the limits are there, and not before.
@@ -103,25 +136,22 @@ impl Namespaces {
         WRITER.apply(&self.api(person), &made.account).await?;
         WRITER.apply(&self.api(person), &made.range).await?;
         WRITER.apply(&self.api(person), &made.quota).await?;
-        self.counted(person).await
+        self.counted(person, pace).await
     }
 
     /// Waits until the quota was counted as it is now: before it was counted at all, Kubernetes refuses whatever it limits,
     /// and after a change it still holds to what it was.
-    async fn counted(&self, person: &Person) -> Result<(), Error> {
+    async fn counted(&self, person: &Person, pace: &mut Pace) -> Result<(), Error> {
         let api: Api<ResourceQuota> = self.api(person);
-        let end = Instant::now() + PATIENCE;
-        while Instant::now() < end {
+        loop {
             let quota = api.get(QUOTA).await;
             let quota =
                 quota.map_err(|source| Error::in_step(format!("read ResourceQuota {QUOTA}"), source))?;
-            if is_counted(&quota) {
+            // In the end the cluster decides: something may be limited here that it never counts.
+            if is_counted(&quota) || !pace.wait().await {
                 return Ok(());
             }
-            sleep(PACE).await;
         }
-        // The answer of the cluster will say it better.
-        Ok(())
     }
 
     /// Somebody may have taken the namespace away: it is made again next time.
@@ -137,38 +167,41 @@ impl Namespaces {
     }
 }
 
-/// Whether the cluster holds to what the quota says, and knows what is used of it.
+/// Waits longer every time, until an end.
+struct Pace {
+    next: Duration,
+    end: Instant,
+}
+
+impl Pace {
+    const fn until(end: Instant) -> Self {
+        Self { next: PACE, end }
+    }
+
+    /// Waits; false when it has ended.
+    async fn wait(&mut self) -> bool {
+        if Instant::now() + self.next > self.end {
+            return false;
+        }
+        sleep(self.next).await;
+        self.next = (self.next * 2).min(SLOWEST);
+        true
+    }
+}
+
+/// Whether the cluster holds to what the quota says, and knows what is used of everything in it: kinds that are new to it
+/// come last.
 fn is_counted(quota: &ResourceQuota) -> bool {
-    let read =
-        |amounts: Option<&BTreeMap<String, TextQuantity>>| -> Option<BTreeMap<String, Option<Quantity>>> {
-            Some(
-                amounts?.iter().map(|(name, TextQuantity(text))| (name.clone(), text.parse().ok())).collect(),
-            )
-        };
-    let said = quota.spec.as_ref().and_then(|spec| read(spec.hard.as_ref()));
-    let held = quota.status.as_ref().and_then(|status| read(status.hard.as_ref()));
-    let used = quota.status.as_ref().is_some_and(|status| status.used.is_some());
-    used && held.is_some() && said == held
+    type Amounts = BTreeMap<String, TextQuantity>;
+    let read = |amounts: &Amounts| -> BTreeMap<String, Option<Quantity>> {
+        amounts.iter().map(|(name, TextQuantity(text))| (name.clone(), text.parse().ok())).collect()
+    };
+    let said = quota.spec.as_ref().and_then(|spec| spec.hard.as_ref());
+    let Some(said) = said.map(read) else { return false };
+    let Some(status) = &quota.status else { return false };
+    let used = |name: &String| status.used.as_ref().is_some_and(|used| used.contains_key(name));
+    status.hard.as_ref().map(read).as_ref() == Some(&said) && said.keys().all(used)
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_quota_is_counted_when_the_cluster_holds_to_it() {
-        let counted = |status: serde_json::Value| {
-            let quota = json!({ "spec": { "hard": { "cpu": "1", "pods": "5" } }, "status": status });
-            is_counted(&serde_json::from_value(quota).unwrap())
-        };
-        assert!(!counted(json!({})));
-        assert!(!counted(json!({ "hard": { "cpu": "1000m", "pods": "5" } })), "nothing was counted");
-        assert!(
-            !counted(json!({ "hard": { "cpu": "2", "pods": "5" }, "used": {} })),
-            "it holds to what it was"
-        );
-        assert!(counted(json!({ "hard": { "cpu": "1000m", "pods": "5" }, "used": { "pods": "0" } })));
-    }
-}
+mod tests;

@@ -20,7 +20,8 @@ pub struct UserLimits {
     pub volumes: i64,
     /// How large all volumes are together.
     pub storage: Quantity,
-    /// Processor time, memory and whole cards that Pods ask for together. What is not named is not limited.
+    /// Processor time, memory and cards that Pods ask for together, shares of cards with whole ones. What is not named is not
+    /// limited.
     pub requests: ResourceList,
 }
 
@@ -57,7 +58,10 @@ impl UserLimits {
                 return Ok(());
             }
         };
-        *count = amount.to_string().parse().map_err(|_| "no whole number")?;
+        let whole = amount.value();
+        // Not by its text: a thousand is written as 1k.
+        let exact = whole.checked_mul(1000) == Some(amount.millis());
+        *count = Some(whole).filter(|_| exact).ok_or("no whole number")?;
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use k8s_openapi::{
     },
     apimachinery::pkg::api::resource::Quantity as TextQuantity,
 };
-use maar_api::names;
+use maar_api::{ResourceList, names, resources::is_extended};
 use serde_json::json;
 
 use super::limits::UserLimits;
@@ -46,7 +46,7 @@ pub(crate) fn plan(
     level: Level,
 ) -> NamespaceObjects {
     NamespaceObjects {
-        namespace: namespace_object(namespace, user, level),
+        namespace: namespace_object(namespace, user, (limits, level)),
         quota: quota(namespace, limits),
         range: range(namespace),
         wall: wall(namespace),
@@ -57,7 +57,11 @@ pub(crate) fn plan(
 /// `baseline` is enforced and `restricted` only warned of: nearly all images with CUDA run as root in their container,
 /// and `restricted` would refuse every one of them. What leads out of a container (privileged, host paths, host
 /// network, host ports, added capabilities) is refused by `baseline` already.
-fn namespace_object(namespace: &str, (user, id): (&str, &str), level: Level) -> Namespace {
+fn namespace_object(
+    namespace: &str,
+    (user, id): (&str, &str),
+    (limits, level): (&UserLimits, Level),
+) -> Namespace {
     let level = match level {
         Level::Baseline => "baseline",
         Level::Privileged => "privileged",
@@ -72,9 +76,16 @@ fn namespace_object(namespace: &str, (user, id): (&str, &str), level: Level) -> 
                 "pod-security.kubernetes.io/warn": "restricted",
                 "pod-security.kubernetes.io/audit": "restricted",
             },
-            "annotations": { ANNOTATION_USER_ID: id },
+            "annotations": { ANNOTATION_USER_ID: id, names::ANNOTATION_USER_LIMITS: cards(limits) },
         },
     }))
+}
+
+/// Limits that the scheduler holds to: the quota counts whole cards, and knows nothing of shares of them.
+fn cards(limits: &UserLimits) -> String {
+    let cards = limits.requests.iter().filter(|(name, _)| is_extended(name));
+    let cards: ResourceList = cards.map(|(name, amount)| (name.clone(), *amount)).collect();
+    serde_json::to_string(&cards).unwrap_or_default()
 }
 
 fn quota(namespace: &str, limits: &UserLimits) -> ResourceQuota {
@@ -147,7 +158,7 @@ fn object<K: serde::de::DeserializeOwned>(value: serde_json::Value) -> K {
 
 #[cfg(test)]
 mod tests {
-    use maar_api::{Quantity, ResourceList};
+    use maar_api::Quantity;
 
     use super::*;
 

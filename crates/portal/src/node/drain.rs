@@ -7,18 +7,26 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use axum::body::Body;
 use bytes::Bytes;
-use futures::{Stream, StreamExt as _, future::BoxFuture, stream};
+use futures::{
+    Stream, StreamExt as _,
+    future::{BoxFuture, join_all},
+    stream,
+};
 use k8s_openapi::api::core::v1::Pod;
 use kube::{
     Api, Client, ResourceExt as _,
     api::{DeleteParams, EvictParams, ListParams, Preconditions},
+    core::Status,
 };
 use maar_records::{AuditId, Entry, Outcome};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::{
-    sync::mpsc::{self, Receiver, Sender},
+    sync::{
+        Semaphore,
+        mpsc::{self, Receiver, Sender},
+    },
     time::{Instant, sleep},
 };
 
@@ -32,7 +40,7 @@ use crate::{
     stream::until_denied,
 };
 
-/// Pods that leave at the same time.
+/// Evictions that are asked for at the same time. Pods that wait for their budgets hold up no others.
 const PARALLEL: usize = 16;
 /// How often it is looked again whether a budget allows it, or whether a Pod is gone.
 const PACE: Duration = Duration::from_millis(500);
@@ -107,6 +115,13 @@ fn stays(pod: &Pod, unmanaged: bool) -> Option<Stays> {
     }
 }
 
+/// What holds a Pod back: its budget in the cluster's words, else why no eviction is taken now.
+fn held_by(status: &Status) -> &str {
+    let mut causes = status.details.iter().flat_map(|details| &details.causes);
+    let budget = causes.find(|cause| cause.reason == "DisruptionBudget");
+    budget.map_or(&status.message, |budget| &budget.message)
+}
+
 async fn drain(call: Call) -> Result<Answer, ApiError> {
     // An empty body is as good as an empty object.
     let asked = call.body::<Option<Drain>>()?.unwrap_or_default();
@@ -121,10 +136,11 @@ async fn drain(call: Call) -> Result<Answer, ApiError> {
     let found = found.map_err(|error| refused(&name, error))?.items;
     let (sender, receiver) = mpsc::channel(64);
     let work = Work {
-        client: call.portal.client.clone(),
+        client: call.portal.once.clone(),
         live: call.portal.live.clone(),
         node: name.clone(),
         asked,
+        turns: Semaphore::new(PARALLEL),
         end: Instant::now() + Duration::from_secs(patience),
         lines: sender,
         note: Note::new(&call, &name),
@@ -156,10 +172,12 @@ fn lines(
 }
 
 struct Work {
+    /// Asks once: a budget that refuses is told of, and not waited for in silence.
     client: Client,
     live: Live,
     node: String,
     asked: Drain,
+    turns: Semaphore,
     end: Instant,
     lines: Sender<String>,
     note: Note,
@@ -176,29 +194,18 @@ enum Left {
 impl Work {
     async fn run(mut self, pods: Vec<Pod>) {
         self.say(format!("{} is closed for new Pods", self.node)).await;
-        let unmanaged = self.asked.unmanaged;
-        let mut left = Vec::new();
-        {
-            let this = &self;
-            let one = |pod: Pod| async move {
-                match stays(&pod, unmanaged) {
-                    Some(why) => {
-                        this.say(format!("{}: stays: {why}", full_name(&pod))).await;
-                        if why == Stays::Unmanaged { Left::Failed } else { Left::Stays }
-                    }
-                    None => this.evict(&pod).await,
-                }
-            };
-            let mut all = stream::iter(pods).map(one).buffer_unordered(PARALLEL);
-            while let Some(one) = all.next().await {
-                left.push(one);
-            }
-        }
+        let left = join_all(pods.iter().map(|pod| self.one(pod))).await;
         let count = |wanted: Left| left.iter().filter(|one| **one == wanted).count();
         let (gone, stay, failed) = (count(Left::Gone), count(Left::Stays), count(Left::Failed));
         let how = if failed == 0 { "drained" } else { "not drained" };
         self.say(format!("{how}: {gone} Pods are gone, {stay} stay, {failed} are left")).await;
         self.note.end(failed == 0, gone, failed);
+    }
+
+    async fn one(&self, pod: &Pod) -> Left {
+        let Some(why) = stays(pod, self.asked.unmanaged) else { return self.evict(pod).await };
+        self.say(format!("{}: stays: {why}", full_name(pod))).await;
+        if why == Stays::Unmanaged { Left::Failed } else { Left::Stays }
     }
 
     async fn say(&self, line: String) {
@@ -216,15 +223,28 @@ impl Work {
             ..DeleteParams::default()
         };
         let params = EvictParams { delete_options: Some(delete), ..EvictParams::default() };
-        let mut told = false;
+        let mut held = String::new();
         loop {
-            match api.evict(&pod.name_any(), &params).await {
+            let answer = {
+                let _turn = self.turns.acquire().await;
+                api.evict(&pod.name_any(), &params).await
+            };
+            match answer {
                 Ok(_) => break,
-                Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => break,
+                Err(kube::Error::Api(status)) if status.code == 404 => break,
+                // Another Pod has its name by now; or its budget is being changed.
+                Err(kube::Error::Api(status)) if status.code == 409 => {
+                    let now = api.get_opt(&pod.name_any()).await;
+                    if now.is_ok_and(|now| now.and_then(|now| now.uid()) != pod.uid()) {
+                        break;
+                    }
+                    held = status.message;
+                }
                 Err(kube::Error::Api(status)) if status.code == 429 => {
-                    if !told {
-                        self.say(format!("{name}: waits: {}", status.message)).await;
-                        told = true;
+                    let by = held_by(&status);
+                    if held != by {
+                        self.say(format!("{name}: waits: {by}")).await;
+                        held = by.to_owned();
                     }
                 }
                 Err(error) => {
@@ -233,7 +253,7 @@ impl Work {
                 }
             }
             if Instant::now() >= self.end {
-                self.say(format!("{name}: given up: its disruption budget does not allow it")).await;
+                self.say(format!("{name}: given up: {held}")).await;
                 return Left::Failed;
             }
             sleep(PACE).await;

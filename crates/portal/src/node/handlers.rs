@@ -10,21 +10,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    admin,
-    audience::Audience,
-    drain, occupy,
+    admin, drain,
+    kinds::CardKinds,
+    occupy,
     overview::{Entry, Made},
     summary::{FirstPage, Message, Mine},
     usage::{self, Usage, UsageQuery},
-    view::{NodeView, given, is_card},
+    view::{NodeView, given, work_of},
 };
 use crate::{
-    access::{Kind, Object, Verb},
+    access::{Audience, Kind, Object, Verb},
     cards::{STEP, STEPS},
     error::ApiError,
     job::matches_search,
     live::{PodFacts, Work},
     page::{Page, PageQuery, page},
+    pod,
     route::{Answer, Call, Method::Get, Route, Target},
 };
 
@@ -76,8 +77,8 @@ pub(crate) struct NodeQuery {
 impl NodeQuery {
     fn wants(&self, node: &NodeView) -> bool {
         let is_free = || {
-            let mut cards = node.cards.iter().flat_map(|kind| &kind.cards);
-            node.ready && node.schedulable && cards.any(|card| card.holders.is_empty())
+            let left = node.cards.iter().any(|kind| kind.held() < kind.cards.len());
+            node.ready && node.schedulable && left
         };
         self.search.as_deref().is_none_or(|search| matches_search(search, &[&node.name]))
             && self.pool.as_ref().is_none_or(|pool| node.pool.as_ref() == Some(pool))
@@ -280,9 +281,17 @@ fn get(call: &Call) -> Result<Answer, ApiError> {
     })
 }
 
+/// What access to a Pod on a node is decided by.
+fn object_of(pod: &PodFacts) -> Object {
+    match pod.work {
+        Work::Job(_) => work_of(Kind::Job, &pod.namespace, pod.account.as_deref()),
+        Work::Workspace(_) => work_of(Kind::Workspace, &pod.namespace, pod.account.as_deref()),
+        Work::Other => pod::object_of(pod),
+    }
+}
+
 fn pod_view(call: &Call, pod: &PodFacts, ends: Option<Timestamp>) -> PodOnNode {
-    let kind = if matches!(pod.work, Work::Job(_)) { Kind::Job } else { Kind::Workspace };
-    let seen = call.may(Verb::See, &Object::work(kind, &pod.namespace, pod.account.as_deref()));
+    let seen = call.may(Verb::See, &object_of(pod));
     let user = pod.user.clone().filter(|_| seen || !call.portal.settings.hide_names);
     PodOnNode {
         kind: pod.kind.as_str(),
@@ -298,7 +307,8 @@ fn pod_view(call: &Call, pod: &PodFacts, ends: Option<Timestamp>) -> PodOnNode {
 
 /// `GET /overview`.
 fn overview(call: &Call) -> Result<Answer, ApiError> {
-    let (live, namespace) = (&call.portal.live, &call.person()?.namespace);
+    let (portal, namespace) = (&call.portal, &call.person()?.namespace);
+    let live = &portal.live;
     let (workspaces, jobs) = (live.workspaces.list(Some(namespace)), live.jobs.list(Some(namespace)));
     let is_over = |phase: maar_api::v1alpha1::JobPhase| phase.is_final();
     let going = jobs.iter().filter(|job| !job.status.as_ref().is_some_and(|status| is_over(status.phase)));
@@ -317,24 +327,56 @@ fn overview(call: &Call) -> Result<Answer, ApiError> {
         mine: Mine {
             workspaces: workspaces.len(),
             jobs: going.count(),
-            cards: pods.iter().filter(|pod| pod.holds()).map(|pod| cards_of(pod)).sum(),
+            cards: pods
+                .iter()
+                .filter(|pod| pod.holds())
+                .map(|pod| cards_of(pod, portal.overview.kinds()))
+                .sum(),
         },
     })
 }
 
 /// How many cards a Pod is on.
-fn cards_of(pod: &PodFacts) -> usize {
+fn cards_of(pod: &PodFacts, kinds: &CardKinds) -> usize {
     let text = pod.cards.as_deref().unwrap_or_default();
-    let kinds = text.split(';').filter_map(|part| part.split_once('=')).map(|(kind, _)| kind.trim());
-    let given: usize = kinds.map(|kind| given(text, kind).len()).sum();
-    let asked =
-        pod.requests.iter().filter(|(name, _)| is_card(name)).map(|(_, amount)| amount.value()).sum::<i64>();
+    let told = text.split(';').filter_map(|part| part.split_once('=')).map(|(kind, _)| kind.trim());
+    let given: usize = told.map(|kind| given(text, kind).len()).sum();
+    let cards = pod.requests.iter().filter(|(name, _)| kinds.hold(name));
+    let asked = cards.map(|(_, amount)| amount.value()).sum::<i64>();
     given.max(usize::try_from(asked).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
+    use maar_api::names;
+
     use super::*;
+    use crate::{
+        access::{AccountRole, may},
+        testing::{person, subject},
+    };
+
+    #[test]
+    fn pods_that_no_account_pays_for_are_not_those_of_the_account_of_everyone() {
+        let facts = |labels: serde_json::Value| {
+            let metadata =
+                serde_json::json!({ "name": "etcd", "namespace": "kube-system", "labels": labels });
+            let pod = serde_json::json!({ "metadata": metadata });
+            PodFacts::of(&serde_json::from_value(pod).unwrap(), &maar_jobs::PodKinds::default())
+        };
+        let mut vic = person("vic");
+        vic.accounts.insert(names::DEFAULT_ACCOUNT.to_owned(), AccountRole::Viewer);
+        let vic = subject(vic);
+        let seen = |labels| may(&vic, Verb::See, &object_of(&facts(labels)));
+        assert!(seen(serde_json::json!({ "maar.io/account": "default", "maar.io/workspace": "desk" })));
+        for labels in [
+            serde_json::json!({}),
+            serde_json::json!({ "maar.io/job": "x" }),
+            serde_json::json!({ "maar.io/workspace": "x" }),
+        ] {
+            assert!(!seen(labels.clone()), "{labels}");
+        }
+    }
 
     #[test]
     fn pages_of_bytes_are_json() {

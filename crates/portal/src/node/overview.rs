@@ -15,17 +15,15 @@ use kube::ResourceExt as _;
 use parking_lot::Mutex;
 
 use super::{
-    audience::Audience,
+    kinds::CardKinds,
     summary::Summary,
     view::{Around, Holder, NodeView, view},
 };
 use crate::{
+    answers::{Answers, Question},
     cards::{CardKey, Cards, Reading},
     live::{Live, PodFacts, Work},
 };
-
-/// Answers that are kept together take at most so many bytes.
-const KEPT: usize = 64 << 20;
 
 /// Versions of everything that nodes are made of.
 type Version = [u64; 5];
@@ -37,14 +35,9 @@ type WorkKey = (bool, String, String);
 /// All nodes, as of one moment of the cluster.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    made: Arc<Made>,
-    answers: HashMap<(Audience, String), Bytes>,
-    kept: usize,
+    kinds: CardKinds,
+    made: Mutex<Arc<Made>>,
+    answers: Answers<Option<Version>>,
 }
 
 /// Everything of one version.
@@ -69,21 +62,26 @@ pub(super) struct Entry {
 }
 
 impl Overview {
+    pub(crate) fn new(kinds: CardKinds) -> Self {
+        Self { kinds, ..Self::default() }
+    }
+
+    /// Which resources are cards.
+    pub(crate) const fn kinds(&self) -> &CardKinds {
+        &self.kinds
+    }
+
     pub(crate) fn get(&self, live: &Live, cards: &Cards, hide_names: bool) -> Arc<Made> {
         let version = version(live, cards);
-        let before = {
-            let state = self.state.lock();
-            if state.made.version == Some(version) {
-                return Arc::clone(&state.made);
-            }
-            Arc::clone(&state.made)
-        };
-        // Not under the lock: who asks meanwhile makes it as well, or gets what was there.
-        let made = Arc::new(Made::of(version, live, cards, &before, hide_names));
-        let mut state = self.state.lock();
-        if state.made.version.is_none_or(|known| known <= version) {
-            (state.made, state.kept) = (Arc::clone(&made), 0);
-            state.answers.clear();
+        let before = Arc::clone(&self.made.lock());
+        if before.version == Some(version) {
+            return before;
+        }
+        // Not under the lock: who asks meanwhile makes it as well.
+        let made = Arc::new(Made::of(version, (live, cards), &before, (&self.kinds, hide_names)));
+        let mut last = self.made.lock();
+        if last.version.is_none_or(|known| known <= version) {
+            *last = Arc::clone(&made);
         }
         made
     }
@@ -92,29 +90,10 @@ impl Overview {
     pub(super) fn answer<E>(
         &self,
         made: &Made,
-        (audience, question): (Audience, String),
+        question: Question,
         work_out: impl FnOnce() -> Result<Bytes, E>,
     ) -> Result<Bytes, E> {
-        let key = (audience, question);
-        {
-            let state = self.state.lock();
-            if state.made.version == made.version
-                && let Some(bytes) = state.answers.get(&key)
-            {
-                return Ok(bytes.clone());
-            }
-        }
-        let bytes = work_out()?;
-        let mut state = self.state.lock();
-        if state.made.version == made.version {
-            if state.kept + bytes.len() > KEPT {
-                state.answers.clear();
-                state.kept = 0;
-            }
-            state.kept += bytes.len();
-            state.answers.insert(key, bytes.clone());
-        }
-        Ok(bytes)
+        self.answers.get(made.version, question, work_out)
     }
 }
 
@@ -129,7 +108,12 @@ fn version(live: &Live, cards: &Cards) -> Version {
 }
 
 impl Made {
-    fn of(version: Version, live: &Live, cards: &Cards, before: &Self, hide_names: bool) -> Self {
+    fn of(
+        version: Version,
+        (live, cards): (&Live, &Cards),
+        before: &Self,
+        shown: (&CardKinds, bool),
+    ) -> Self {
         let (jobs, workspaces) = (live.jobs.list(None), live.workspaces.list(None));
         let cleaned = jobs
             .iter()
@@ -152,7 +136,7 @@ impl Made {
             let (pods, readings) = (on.remove(&name).unwrap_or_default(), cards.of_node(&name));
             match known.get(name.as_str()) {
                 Some(same) if same.is_of(node, &pods, readings.as_ref()) => Arc::clone(same),
-                _ => Arc::new(Entry::new(Arc::clone(node), pods, readings, hide_names)),
+                _ => Arc::new(Entry::new(Arc::clone(node), pods, readings, shown)),
             }
         };
         let nodes: Vec<Arc<Entry>> = live.nodes.list(None).iter().map(entry).collect();
@@ -192,12 +176,12 @@ impl Entry {
         node: Arc<Node>,
         pods: Ending,
         readings: Option<Arc<BTreeMap<CardKey, Reading>>>,
-        hide_names: bool,
+        (kinds, hide_names): (&CardKinds, bool),
     ) -> Self {
         let view = {
             let pods: Vec<(&PodFacts, Option<Timestamp>)> =
                 pods.iter().map(|(pod, end)| (&**pod, *end)).collect();
-            view(&node, &Around { pods: &pods, readings: readings.as_deref() })
+            view(&node, &Around { pods: &pods, readings: readings.as_deref(), kinds })
         };
         let mut hidden = view.clone();
         hidden.hide(hide_names, |_| false);
@@ -274,30 +258,13 @@ mod tests {
         }
         let first = overview.get(&live, &cards, false);
         assert!(Arc::ptr_eq(&first, &overview.get(&live, &cards, false)), "nothing has changed");
-        pods.take(Event::Apply(pod("x", "b")), |pod| Some(PodFacts::of(&pod)));
+        pods.take(Event::Apply(pod("x", "b")), |pod| {
+            Some(PodFacts::of(&pod, &maar_jobs::PodKinds::default()))
+        });
         let second = overview.get(&live, &cards, false);
         assert!(Arc::ptr_eq(&first.nodes[0], &second.nodes[0]));
         assert!(!Arc::ptr_eq(&first.nodes[1], &second.nodes[1]));
         assert_eq!(second.nodes[1].view.holders().count(), 1);
         assert_eq!(second.node("b").unwrap().view.name, "b");
-    }
-
-    #[test]
-    fn an_answer_is_made_once_for_each_audience_until_something_changes() {
-        let (live, cards, overview) = (Live::default(), Cards::default(), Overview::default());
-        let made = overview.get(&live, &cards, false);
-        let key = |who: &str| (Audience::for_test(who), "limit=5".to_owned());
-        let answer = |made: &Made, who: &str, text: &'static str| {
-            let bytes = || Ok::<_, ()>(Bytes::from_static(text.as_bytes()));
-            overview.answer(made, key(who), bytes).unwrap()
-        };
-        assert_eq!(answer(&made, "ada", "one"), "one");
-        assert_eq!(answer(&made, "ada", "two"), "one", "it is kept");
-        assert_eq!(answer(&made, "eve", "three"), "three", "nobody gets the answer of another");
-        live.nodes.writer().take(Event::Apply(node("a")), Some);
-        let newer = overview.get(&live, &cards, false);
-        assert_eq!(answer(&newer, "ada", "four"), "four");
-        assert_eq!(answer(&made, "ada", "five"), "five", "who is late neither takes nor leaves anything");
-        assert_eq!(answer(&newer, "ada", "six"), "four");
     }
 }

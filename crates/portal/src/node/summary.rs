@@ -7,7 +7,7 @@ use maar_api::v1alpha1::{AIJob, CleanupStatus, JobPhase, Workspace, WorkspacePha
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::view::{CardView, NodeView};
+use super::view::{CardView, CardsView, NodeView};
 
 /// Nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -117,7 +117,7 @@ impl Summary {
                     model: node.model.clone(),
                     ..CardCounts::default()
                 });
-                count(counts, node, &kind.resource, &kind.cards);
+                count(counts, node, kind);
             }
         }
         made.cards = cards.into_values().collect();
@@ -141,12 +141,9 @@ impl Summary {
     }
 }
 
-fn count(counts: &mut CardCounts, node: &NodeView, resource: &str, cards: &[CardView]) {
-    let held = cards.iter().filter(|card| !card.holders.is_empty()).count();
+fn count(counts: &mut CardCounts, node: &NodeView, kind: &CardsView) {
+    let (cards, used) = (&kind.cards, kind.held());
     let shared = |card: &&CardView| card.holders.iter().any(|holder| holder.share.is_some());
-    // Pods that others have placed hold cards too; only their node knows which.
-    let asked = usize::try_from(node.requested.get(resource).value()).unwrap_or_default();
-    let used = held.max(asked).min(cards.len());
     counts.total += cards.len();
     counts.used += used;
     counts.shared += cards.iter().filter(shared).count();

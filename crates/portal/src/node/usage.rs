@@ -101,7 +101,7 @@ mod tests {
                 "spec": { "nodeName": "gpu-1", "containers": [] },
                 "status": { "phase": phase, "startTime": "2026-01-01T00:00:00Z" },
             });
-            PodFacts::of(&serde_json::from_value(pod).unwrap())
+            PodFacts::of(&serde_json::from_value(pod).unwrap(), &maar_jobs::PodKinds::default())
         };
         let cards: Vec<(String, u32)> =
             cards_of(&pod("Running")).into_iter().map(|card| (card.resource, card.index)).collect();

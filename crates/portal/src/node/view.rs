@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt as _;
-use maar_api::{ResourceList, names, resources::is_extended};
+use maar_api::{ResourceList, names};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::kinds::CardKinds;
 use crate::{
     access::{Kind, Object},
     cards::{CardKey, Reading},
@@ -39,8 +40,12 @@ pub(crate) struct Holder {
 impl Holder {
     /// What access to it is decided by.
     pub(super) fn object(&self) -> Object {
-        let kind = if self.kind == Some("job") { Kind::Job } else { Kind::Workspace };
-        Object::work(kind, self.namespace.as_deref().unwrap_or_default(), self.account.as_deref())
+        let kind = match self.kind {
+            Some("job") => Kind::Job,
+            Some("pod") => Kind::Pod,
+            _ => Kind::Workspace,
+        };
+        work_of(kind, self.namespace.as_deref().unwrap_or_default(), self.account.as_deref())
     }
 
     /// For those who may not see the work.
@@ -49,6 +54,12 @@ impl Holder {
         *self =
             Self { kind: None, namespace: None, name: None, account: None, user, share: self.share.take() };
     }
+}
+
+/// What access to what runs on a node is decided by. What no account pays for, such as a Pod of the cluster itself, is not
+/// the work of the account of everyone.
+pub(super) fn work_of(kind: Kind, namespace: &str, account: Option<&str>) -> Object {
+    Object { account: account.map(str::to_owned), ..Object::work(kind, namespace, None) }
 }
 
 /// One card.
@@ -80,7 +91,19 @@ pub(crate) struct CardView {
 pub(crate) struct CardsView {
     /// The resource that counts them.
     pub(crate) resource: String,
+    /// So many of those that show nobody are held all the same: others have placed these Pods, and only the node knows
+    /// which cards they have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) held_unknown: Option<usize>,
     pub(crate) cards: Vec<CardView>,
+}
+
+impl CardsView {
+    /// How many somebody is on, whether it is known which or not.
+    pub(super) fn held(&self) -> usize {
+        let shown = self.cards.iter().filter(|card| !card.holders.is_empty()).count();
+        (shown + self.held_unknown.unwrap_or_default()).min(self.cards.len())
+    }
 }
 
 /// One node.
@@ -128,6 +151,8 @@ pub(super) struct Around<'a> {
     pub(super) pods: &'a [(&'a PodFacts, Option<Timestamp>)],
     /// Readings of its cards.
     pub(super) readings: Option<&'a BTreeMap<CardKey, Reading>>,
+    /// Which resources are cards.
+    pub(super) kinds: &'a CardKinds,
 }
 
 pub(super) fn view(node: &Node, around: &Around<'_>) -> NodeView {
@@ -162,16 +187,27 @@ fn is_ready(node: &Node) -> bool {
 }
 
 fn cards(allocatable: &ResourceList, around: &Around<'_>) -> Vec<CardsView> {
-    let kinds = allocatable.iter().filter(|(name, amount)| is_card(name) && !amount.is_zero());
+    let kinds = allocatable.iter().filter(|(name, amount)| around.kinds.hold(name) && !amount.is_zero());
     kinds
         .map(|(resource, amount)| {
             let count = u32::try_from(amount.value()).unwrap_or_default().min(1024);
             CardsView {
                 resource: resource.clone(),
+                held_unknown: Some(held_unknown(resource, around)).filter(|count| *count > 0),
                 cards: (0..count).map(|index| card(resource, index, around)).collect(),
             }
         })
         .collect()
+}
+
+/// How many cards of a kind Pods hold without saying which: those that others have placed.
+fn held_unknown(resource: &str, around: &Around<'_>) -> usize {
+    let silent = around.pods.iter().map(|(pod, _)| *pod).filter(|pod| {
+        let text = pod.cards.as_deref().unwrap_or_default();
+        given(text, resource).is_empty()
+    });
+    let asked: i64 = silent.map(|pod| pod.requests.get(resource).value()).sum();
+    usize::try_from(asked).unwrap_or_default()
 }
 
 fn card(resource: &str, index: u32, around: &Around<'_>) -> CardView {
@@ -213,14 +249,9 @@ fn degrees(value: f64) -> i16 {
 }
 
 /// Whether a node has accelerators.
-pub(crate) fn has_cards(node: &Node) -> bool {
+pub(crate) fn has_cards(node: &Node, kinds: &CardKinds) -> bool {
     let all = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
-    all.into_iter().flatten().any(|(name, amount)| is_card(name) && amount.0 != "0")
-}
-
-/// Network cards are counted by device plugins as well, and are no accelerators.
-pub(super) fn is_card(resource: &str) -> bool {
-    is_extended(resource) && !resource.starts_with("rdma/") && !resource.contains("hca")
+    all.into_iter().flatten().any(|(name, amount)| kinds.hold(name) && amount.0 != "0")
 }
 
 /// Numbers and shares of the cards of a kind in an annotation such as `nvidia.com/gpu=2,3` or `nvidia.com/gpu=2:0.5`.
@@ -267,7 +298,7 @@ mod tests {
             "status": { "phase": "Running" },
         }))
         .unwrap();
-        PodFacts::of(&pod)
+        PodFacts::of(&pod, &maar_jobs::PodKinds::default())
     }
 
     fn node() -> Node {
@@ -279,6 +310,42 @@ mod tests {
             },
         }))
         .unwrap()
+    }
+
+    #[test]
+    fn a_holder_that_no_account_pays_for_is_not_of_the_account_of_everyone() {
+        let foreign: Pod =
+            serde_json::from_value(json!({ "metadata": { "name": "exporter", "namespace": "monitoring" } }))
+                .unwrap();
+        let holder = holder(&PodFacts::of(&foreign, &maar_jobs::PodKinds::default()), None);
+        assert_eq!((holder.object().kind, holder.object().account), (Kind::Pod, None));
+    }
+
+    static KINDS: std::sync::LazyLock<CardKinds> = std::sync::LazyLock::new(CardKinds::default);
+
+    fn around<'a>(
+        pods: &'a [(&'a PodFacts, Option<Timestamp>)],
+        readings: Option<&'a BTreeMap<CardKey, Reading>>,
+    ) -> Around<'a> {
+        Around { pods, readings, kinds: &KINDS }
+    }
+
+    #[test]
+    fn cards_of_pods_that_others_placed_are_held_and_nobody_knows_which() {
+        let foreign: Pod = serde_json::from_value(json!({
+            "metadata": { "name": "x", "namespace": "lab" },
+            "spec": { "nodeName": "gpu-1", "containers": [
+                { "name": "c", "resources": { "requests": { "nvidia.com/gpu": "2" }, "limits": { "nvidia.com/gpu": "2" } } }] },
+            "status": { "phase": "Running" },
+        }))
+        .unwrap();
+        let (ours, foreign) =
+            (pod("one", "nvidia.com/gpu=0"), PodFacts::of(&foreign, &maar_jobs::PodKinds::default()));
+        let shown = view(&node(), &around(&[(&ours, None), (&foreign, None)], None));
+        let cards = &shown.cards[0];
+        assert_eq!((cards.held_unknown, cards.held()), (Some(2), 3));
+        let alone = view(&node(), &around(&[(&ours, None)], None));
+        assert_eq!((alone.cards[0].held_unknown, alone.cards[0].held()), (None, 1));
     }
 
     #[test]
@@ -299,7 +366,7 @@ mod tests {
             ..Reading::default()
         };
         let readings = BTreeMap::from([(CardKey::new("nvidia.com/gpu", 0), reading)]);
-        let mut shown = view(&node(), &Around { pods: &pods, readings: Some(&readings) });
+        let mut shown = view(&node(), &around(&pods, Some(&readings)));
         insta::assert_json_snapshot!(shown);
         let cards = &shown.cards[0].cards;
         assert_eq!((cards[0].free_at, cards[3].free_at), (Some(soon), None), "one on the last has no end");

@@ -4,7 +4,7 @@ use axum::body::Body;
 use k8s_openapi::api::core::v1::{Pod, PodSpec, PodTemplateSpec};
 use kube::{
     Api, ResourceExt as _,
-    api::{DeleteParams, ObjectMeta, PostParams},
+    api::{DeleteParams, ObjectMeta},
 };
 use maar_api::names;
 use schemars::JsonSchema;
@@ -150,6 +150,7 @@ fn plan(asked: NewPod, person: &Person, profiles: &Profiles) -> Result<Pod, Wron
         .map_err(|wrong| Wrong { field: wrong.field.trim_start_matches('.').to_owned(), ..wrong })?;
     spec.scheduler_name = Some(names::SCHEDULER_NAME.to_owned());
     spec.automount_service_account_token = Some(false);
+    maar_jobs::hide_cards(&mut spec);
     let mut labels = metadata.labels;
     labels.insert(names::LABEL_ACCOUNT.to_owned(), account);
     labels.insert(names::LABEL_USER.to_owned(), person.name.clone());
@@ -181,13 +182,9 @@ async fn create(call: Call) -> Result<Answer, ApiError> {
     let (portal, person) = (&call.portal, call.person()?);
     let pod = plan(call.body()?, person, &portal.settings.profiles)?;
     let (namespace, name) = (&person.namespace, pod.name_any());
-    portal.namespaces.ensure(person).await.map_err(|error| ApiError::unavailable("the cluster", error))?;
-    let made = api(&call, namespace).create(&PostParams::default(), &pod).await.map_err(|error| {
-        portal.namespaces.forget(namespace);
-        ApiError::of_cluster(&format!("Pod {name}"), error)
-    })?;
+    let made = portal.namespaces.create(person, &format!("Pod {name}"), &pod).await?;
     portal.live.pods.seen(namespace, &name).await;
-    let facts = PodFacts::of(&made);
+    let facts = PodFacts::of(&made, &portal.settings.pod_kinds);
     let after = json!({ "account": facts.account, "requests": facts.requests });
     Ok(Answer::created(&view(&facts))?.about(format!("{namespace}/{name}")).change(None, Some(after)))
 }
@@ -241,13 +238,41 @@ mod tests {
     }
 
     #[test]
+    fn cards_that_were_not_asked_for_stay_hidden() {
+        let cards = json!({ "limits": { "nvidia.com/gpu": "1" } });
+        let from = json!([{ "configMapRef": { "name": "all" } }]);
+        let spec = json!({
+            "containers": [
+                { "name": "main", "image": "busybox", "resources": cards },
+                { "name": "side", "image": "busybox", "envFrom": from },
+            ],
+            "initContainers": [{ "name": "first", "image": "busybox" }],
+        });
+        let made =
+            plan(asked(&json!({}), &spec), &person("ada"), &Profiles::default()).unwrap().spec.unwrap();
+        let said = |container: &k8s_openapi::api::core::v1::Container| {
+            let all = container.env.iter().flatten();
+            all.clone().find(|one| one.name == "NVIDIA_VISIBLE_DEVICES").cloned().unwrap()
+        };
+        assert!(
+            said(&made.containers[0]).value_from.unwrap().field_ref.is_some(),
+            "what the scheduler gives"
+        );
+        assert_eq!(said(&made.containers[1]).value.as_deref(), Some("void"));
+        assert_eq!(said(&made.init_containers.unwrap()[0]).value.as_deref(), Some("void"));
+    }
+
+    #[test]
     fn pods_of_the_cluster_are_not_for_those_who_look_after_the_account_of_everyone() {
         let system: Pod =
             serde_json::from_value(json!({ "metadata": { "name": "etcd", "namespace": "kube-system" } }))
                 .unwrap();
         let mut amy = person("amy");
         amy.accounts.insert(names::DEFAULT_ACCOUNT.to_owned(), crate::access::AccountRole::Admin);
-        let (amy, object) = (crate::testing::subject(amy), object_of(&PodFacts::of(&system)));
+        let (amy, object) = (
+            crate::testing::subject(amy),
+            object_of(&PodFacts::of(&system, &maar_jobs::PodKinds::default())),
+        );
         for verb in [Verb::See, Verb::Read, Verb::Delete] {
             assert!(!crate::access::may(&amy, verb, &object), "{verb:?}");
         }

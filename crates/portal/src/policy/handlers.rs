@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use kube::ResourceExt as _;
 use maar_api::v1alpha1::{Account, CleanupSpec};
+use maar_jobs::check_policy;
 use maar_records::{AuditFilter, Outcome, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,9 +90,15 @@ async fn show(call: Call) -> Result<Answer, ApiError> {
     let policy = asked.policy.or_else(|| account.spec.cleanup.clone());
     let policy =
         policy.ok_or_else(|| ApiError::invalid("policy", "is not said, and the account has none"))?;
+    check(&policy, "policy.")?;
     let made = preview(&call.portal, &asked.account, &policy, call.now()).await?;
     let after = json!({ "hash": made.hash, "policy": policy, "findings": made.findings.len() });
     Ok(Answer::json(&made)?.about(asked.account).change(None, Some(after)))
+}
+
+/// Refuses what the shape of a policy does not: times and zones that do not exist.
+fn check(policy: &CleanupSpec, place: &str) -> Result<(), ApiError> {
+    check_policy(policy).map_err(|(field, why)| ApiError::invalid(format!("{place}{field}"), why))
 }
 
 fn cleanup_of(account: &Account) -> Option<Value> {
@@ -112,6 +119,7 @@ fn replaced(old: Option<&CleanupSpec>, new: Option<&CleanupSpec>) -> Map<String,
 
 async fn set(call: Call) -> Result<Answer, ApiError> {
     let asked: CleanupSpec = call.body()?;
+    check(&asked, "")?;
     let name = call.account()?.name_any();
     let (old, made) = update(&call, &name, |account| {
         let old = account.spec.cleanup.as_ref();

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, ResourceExt as _, api::ListParams};
 use maar_api::{
@@ -49,7 +49,8 @@ pub(crate) struct FindingView {
 pub(crate) struct Preview {
     /// What was previewed.
     pub(super) hash: String,
-    /// Whether it is known how much cards are used; if not, nothing counts as idle here.
+    /// Whether it is known how much cards are used, for as long as the policy looks back; if not, nothing counts as idle
+    /// here.
     card_use_known: bool,
     pub(super) findings: Vec<FindingView>,
     /// How much it leaves alone.
@@ -84,7 +85,8 @@ pub(super) async fn preview(
             Arc::new(changed)
         })
         .collect();
-    let (uses, known) = uses(portal, &accounts, now).await;
+    let window = policy.idle.as_ref().map(|rule| rule.window_minutes);
+    let (uses, known) = uses(portal, &accounts, window, now).await;
     let (jobs, workspaces) = (portal.live.jobs.list(None), portal.live.workspaces.list(None));
     let pods = pods(portal).await?;
     let all = Everything {
@@ -96,7 +98,7 @@ pub(super) async fn preview(
         now,
     };
     let found = findings(&all).into_iter().filter(|one| one.policy.as_deref() == Some(account));
-    let found = found.map(|one| if known { one } else { one.without_card_use() });
+    let found = found.map(|one| if known { one } else { one.without_card_use() }.looking_ahead());
     let (left, touched): (Vec<Finding>, Vec<Finding>) = found.partition(|one| one.verdict == Verdict::Leave);
     Ok(Preview {
         hash: hash(policy),
@@ -132,8 +134,13 @@ async fn pods(portal: &Portal) -> Result<Vec<Arc<Pod>>, ApiError> {
     Ok(all)
 }
 
-/// How much cards are used over the windows of the rules, and whether anything is known of it.
-async fn uses(portal: &Portal, accounts: &[Arc<Account>], now: Timestamp) -> (Uses, bool) {
+/// How much cards are used over the windows of the rules, and whether it is known over that of the one that is previewed.
+async fn uses(
+    portal: &Portal,
+    accounts: &[Arc<Account>],
+    window: Option<i64>,
+    now: Timestamp,
+) -> (Uses, bool) {
     match &portal.settings.cards {
         CardSource::Nothing => (Uses::new(), false),
         CardSource::Prometheus(prometheus) => {
@@ -148,17 +155,17 @@ async fn uses(portal: &Portal, accounts: &[Arc<Account>], now: Timestamp) -> (Us
             let pods = portal.live.pods.list(None);
             let uses = rules.map(|rule| {
                 let window = rule.window_minutes;
-                (window, seen(&portal.cards, &pods, SignedDuration::from_mins(window), now))
+                (window, seen(&portal.cards, &pods, window, now))
             });
-            (uses.collect(), true)
+            let reaches = |window| portal.cards.with_history(|all| all.reaches(window, now.as_second()));
+            (uses.collect(), window.is_none_or(reaches))
         }
     }
 }
 
-/// The highest use of the cards of each Pod as the portal has seen it itself, minute by minute for an hour.
-fn seen(cards: &Cards, pods: &[Arc<PodFacts>], window: SignedDuration, now: Timestamp) -> Readings {
-    let (mut readings, minutes) = (Readings::new(), usize::try_from(window.as_mins()).unwrap_or(usize::MAX));
-    let oldest = now.as_second() - window.as_secs() - 60;
+/// The highest use of the cards of each Pod as the portal has seen it itself, for a day. What is not seen is not idle.
+fn seen(cards: &Cards, pods: &[Arc<PodFacts>], minutes: i64, now: Timestamp) -> Readings {
+    let mut readings = Readings::new();
     for pod in pods.iter().filter(|pod| pod.holds()) {
         let (Some(node), Some(text)) = (&pod.node, &pod.cards) else { continue };
         let kinds: BTreeMap<&str, Vec<u32>> = text
@@ -167,14 +174,7 @@ fn seen(cards: &Cards, pods: &[Arc<PodFacts>], window: SignedDuration, now: Time
             .map(|(kind, _)| (kind, given(text, kind).into_iter().map(|(index, _)| index).collect()))
             .collect();
         let uses = kinds.iter().flat_map(|(kind, all)| all.iter().map(move |index| (*kind, *index)));
-        let uses = uses.map(|(kind, index)| {
-            let points = cards.usage(node, kind, index, minutes.min(60));
-            let all: Vec<u8> =
-                points.into_iter().filter(|point| point.0 >= oldest).filter_map(|point| point.1).collect();
-            // A minute may be missing at either end; more are a gap, and what is not seen is not idle.
-            let whole = minutes <= 60 && all.len() + 2 >= minutes && !all.is_empty();
-            whole.then(|| f64::from(all.into_iter().max().unwrap_or_default()))
-        });
+        let uses = uses.map(|(kind, index)| cards.highest(node, (kind, index), minutes, now).map(f64::from));
         readings.insert((pod.namespace.clone(), pod.name.clone()), uses.collect());
     }
     readings

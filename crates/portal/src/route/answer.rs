@@ -4,6 +4,7 @@ use axum::{
     body::Body,
     response::{IntoResponse as _, Response},
 };
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::Value;
@@ -33,16 +34,19 @@ impl Answer {
     }
 
     pub(crate) fn json(value: &impl Serialize) -> Result<Self, ApiError> {
-        let text = serde_json::to_vec(value).map_err(|error| {
+        Ok(Self::json_bytes(Self::text(value)?))
+    }
+
+    /// The JSON of a value.
+    pub(crate) fn text(value: &impl Serialize) -> Result<Bytes, ApiError> {
+        serde_json::to_vec(value).map(Bytes::from).map_err(|error| {
             tracing::error!(%error, "an answer cannot be written");
             ApiError::new(Code::Internal, "a fault of the portal")
-        })?;
-        let json = HeaderValue::from_static("application/json");
-        Ok(Self::with(StatusCode::OK, Body::from(text)).header(header::CONTENT_TYPE, json))
+        })
     }
 
     /// JSON that was written before.
-    pub(crate) fn json_bytes(text: bytes::Bytes) -> Self {
+    pub(crate) fn json_bytes(text: Bytes) -> Self {
         let json = HeaderValue::from_static("application/json");
         Self::with(StatusCode::OK, Body::from(text)).header(header::CONTENT_TYPE, json)
     }

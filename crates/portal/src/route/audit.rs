@@ -25,7 +25,7 @@ pub(super) fn entry(
             Err(error) if is_denial(error.code) => Outcome::Denied,
             Err(_) => Outcome::Failed,
         },
-        detail: result.as_ref().err().map(|error| error.message.clone()),
+        detail: result.as_ref().err().map(ApiError::detail),
         before: answer.and_then(|answer| answer.before.clone()),
         after: answer.and_then(|answer| answer.after.clone()),
         ..call.entry()

@@ -43,11 +43,11 @@ pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Value, ApiEr
     }
     match kind(headers) {
         "application/json" => serde_json::from_slice(&bytes)
-            .map_err(|error| ApiError::invalid("body", format!("is no JSON: {error}"))),
+            .map_err(|error| ApiError::shape("body", format_args!("is no JSON: {error}"))),
         "application/yaml" | "text/yaml" => {
             let text = std::str::from_utf8(&bytes).map_err(|_| ApiError::invalid("body", "is no UTF-8"))?;
             serde_saphyr::from_str(text)
-                .map_err(|error| ApiError::invalid("body", format!("is no YAML: {error}")))
+                .map_err(|error| ApiError::shape("body", format_args!("is no YAML: {error}")))
         }
         // A form of another site can send text/plain and two more, and none of them is taken here.
         _ => Err(ApiError::invalid("body", "Content-Type is application/json or application/yaml")),

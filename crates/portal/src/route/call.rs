@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use super::{Found, Route};
 use crate::{
-    access::{Object, Person, Subject, Verb, may},
+    access::{Audience, Object, Person, Subject, Verb, may},
+    answers::Question,
     error::{ApiError, Code},
     identity::Caller,
     live::PodFacts,
@@ -71,7 +72,7 @@ impl Call {
     /// The query string as `Q`.
     pub(crate) fn query<Q: DeserializeOwned>(&self) -> Result<Q, ApiError> {
         let read = Query::<Q>::try_from_uri(&self.uri);
-        read.map(|Query(query)| query).map_err(|error| ApiError::invalid("query", error.body_text()))
+        read.map(|Query(query)| query).map_err(|error| ApiError::shape("query", error.body_text()))
     }
 
     /// A part of the path by its name; empty if there is none.
@@ -84,9 +85,16 @@ impl Call {
         self.uri.query().unwrap_or_default()
     }
 
+    /// Who asks what of a list, for answers that are kept. Some lists hold the own things only, even those of somebody who
+    /// sees everything: whose they are is part of the question.
+    pub(crate) fn question(&self) -> Result<Question, ApiError> {
+        let person = self.person()?;
+        Ok((Audience::of(person), format!("{}?{}", person.namespace, self.query_text())))
+    }
+
     /// The body as `B`.
     pub(crate) fn body<B: DeserializeOwned>(&self) -> Result<B, ApiError> {
-        B::deserialize(&self.body).map_err(|error| ApiError::invalid("body", error.to_string()))
+        B::deserialize(&self.body).map_err(|error| ApiError::shape("body", error))
     }
 
     /// The body as it was sent.

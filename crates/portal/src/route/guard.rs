@@ -22,8 +22,9 @@ use super::{Answer, Call, Method, Route, audit, body, call::Upgrade};
 use crate::{
     access::{Denied, Verb, decide},
     error::{ApiError, Code},
-    identity::{Caller, authenticate, cross_site, own_page},
+    identity::{self, Caller, Whence, authenticate, cross_site, own_page},
     portal::Portal,
+    template::filled,
 };
 
 /// The router of everything in `table`, and of nothing else.
@@ -77,7 +78,7 @@ async fn serve(portal: Arc<Portal>, route: Arc<Route>, request: Request) -> Resp
         Err(error) => error.into_response(&id),
     };
     portal.metrics.answered(route.name, response.status().as_u16(), begin.elapsed());
-    let response = counted(&portal, &route, response);
+    let response = counting(&portal, &route, response);
     // Neither the path nor the query: they hold names of people, and once in a while secrets.
     tracing::info!(
         request.id = id,
@@ -99,7 +100,7 @@ fn mark(mut response: Response, portal: &Portal) -> Response {
 }
 
 /// Counts an answer that is sent as it comes for as long as it is.
-fn counted(portal: &Portal, route: &Route, response: Response) -> Response {
+fn counting(portal: &Portal, route: &Route, response: Response) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
     }
@@ -140,10 +141,11 @@ async fn handle(
 ) -> Result<Answer, ApiError> {
     let path = request.extract_parts::<Path<BTreeMap<String, String>>>().await;
     let path = path.map(|Path(path)| path).unwrap_or_default();
-    let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
     let (mut parts, sent) = request.into_parts();
+    let from = Whence::of(peer, &parts.headers, &portal.settings.trusted_proxies);
     let caller =
-        if route.foreign { Caller::NOBODY } else { authenticate(portal, &parts.headers, address).await? };
+        if route.foreign { Caller::NOBODY } else { authenticate(portal, &parts.headers, from).await? };
     *user = caller.subject.person().map(|person| person.name.clone());
     if route.method.writes() && !caller.by_key() && !route.foreign {
         cross_site(&parts.headers, &portal.settings.origins)?;
@@ -152,12 +154,13 @@ async fn handle(
     if caller.subject.person().is_none() {
         allow(&caller, route, &route.target.object(&caller.subject, &Value::Null))?;
     }
-    limit(portal, &caller, address)?;
+    limit(portal, &caller, from.address, route)?;
     let body = match (route.method.writes(), route.foreign) {
         (true, true) => body::form(&parts.headers, sent).await?,
         (true, false) => body::read(&parts.headers, sent).await?,
         (false, _) => Value::Null,
     };
+    let (body, unfilled) = begin_from(portal, &caller, route, body).await;
     let agent =
         parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let enters = route.verb == Verb::Enter;
@@ -170,7 +173,7 @@ async fn handle(
         portal: Arc::clone(portal),
         caller,
         request_id: id.to_owned(),
-        address,
+        address: from.address,
         agent,
         uri: parts.uri,
         headers: parts.headers,
@@ -190,29 +193,56 @@ async fn handle(
         }
     };
     let audited = (route.method.writes() || enters) && !route.audits_itself;
-    let result = match allow(&call.caller, route, &object).and_then(|()| from_here()) {
+    let begins = || unfilled.map_or(Ok(()), Err);
+    let allowed = allow(&call.caller, route, &object).and_then(|()| from_here()).and_then(|()| begins());
+    if !audited {
+        allowed?;
+        return (route.handler)(call).await;
+    }
+    let result = match allowed {
         Ok(()) => {
-            if audited {
-                // Before it is done: should the process die in the middle, another finds it here and tells of it.
-                portal.records.begin_audit(&audit::begun(route, &call, account.clone())).await?;
-            }
+            // Before it is done: should the process die in the middle, another finds it here and tells of it.
+            portal.records.begin_audit(&audit::begun(route, &call, account.clone())).await?;
             (route.handler)(call.clone()).await
         }
         Err(denied) => Err(denied),
     };
-    if audited {
-        // A write that cannot be written down is told as failed, so that nobody relies on it. A terminal does not begin.
-        let entry = audit::entry(route, &call, account, &result);
-        portal.records.append_audit(&entry).await?;
-    }
+    // A write that cannot be written down is told as failed, so that nobody relies on it. A terminal does not begin.
+    let entry = audit::entry(route, &call, account, &result);
+    portal.records.append_audit(&entry).await?;
     result
 }
 
-fn limit(portal: &Portal, caller: &Caller, address: Option<IpAddr>) -> Result<(), ApiError> {
+/// The body with what the template says that it names. If there is no such, it is not done, and written down like everything
+/// that is not.
+async fn begin_from(
+    portal: &Portal,
+    caller: &Caller,
+    route: &Route,
+    body: Value,
+) -> (Value, Option<ApiError>) {
+    let Some(kind) = route.template else { return (body, None) };
+    match filled(portal, &caller.subject, kind, body.clone()).await {
+        Ok(whole) => (whole, None),
+        Err(error) => (body, Some(error)),
+    }
+}
+
+/// Strangers are counted by where they come from, and signing in apart from the rest: others at the same address who read
+/// what everyone may read keep nobody out.
+fn limit(portal: &Portal, caller: &Caller, address: Option<IpAddr>, route: &Route) -> Result<(), ApiError> {
     let who = match (caller.subject.person(), address) {
         (Some(person), _) => person.id.clone(),
-        (None, Some(address)) => address.to_string(),
-        (None, None) => String::new(),
+        (None, address) => {
+            let door = if route.foreign {
+                "tool"
+            } else if route.signs_in() {
+                "login"
+            } else {
+                "page"
+            };
+            format!("{door} {}", address.map(identity::counted).unwrap_or_default())
+        }
     };
     portal.rates.take(&who, Instant::now()).map_err(ApiError::too_many)
 }

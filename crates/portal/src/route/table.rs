@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{Answer, Call, Target};
-use crate::{access::Verb, error::ApiError};
+use crate::{access::Verb, error::ApiError, template::TemplateKind};
 
 /// Methods that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub(crate) struct Route {
     pub(crate) queries: Vec<SchemaOf>,
     pub(crate) body: Option<SchemaOf>,
     pub(crate) answers: Answers,
+    /// The body may name a template of this kind to begin from.
+    pub(crate) template: Option<TemplateKind>,
     /// Writes its own entries in the audit log.
     pub(crate) audits_itself: bool,
     /// Programs of others speak here, as standards say: they show who they are to the handler, and send forms.
@@ -97,6 +99,7 @@ impl Route {
             queries: Vec::new(),
             body: None,
             answers: Answers::Nothing,
+            template: None,
             audits_itself: false,
             foreign: false,
             handler: Arc::new(move |call| Box::pin(handler(call))),
@@ -119,6 +122,11 @@ impl Route {
         if whole { self.path.to_owned() } else { format!("/api/v1{}", self.path) }
     }
 
+    /// Whether somebody who is nobody yet becomes somebody by it.
+    pub(crate) fn signs_in(&self) -> bool {
+        self.path == "/login" || self.path.starts_with("/login/") && self.target == Target::Public
+    }
+
     pub(crate) fn says(self, summary: &'static str) -> Self {
         Self { summary, ..self }
     }
@@ -130,6 +138,11 @@ impl Route {
 
     pub(crate) fn takes<B: JsonSchema>(self) -> Self {
         Self { body: Some(SchemaGenerator::subschema_for::<B>), ..self }
+    }
+
+    /// What the body does not say, a template that it names does; the guard puts it there.
+    pub(crate) fn begins_from(self, kind: TemplateKind) -> Self {
+        Self { template: Some(kind), ..self }
     }
 
     pub(crate) fn answers<A: JsonSchema>(self) -> Self {
@@ -163,9 +176,11 @@ pub(crate) fn table() -> Vec<Route> {
         crate::pod::routes(),
         crate::template::routes(),
         crate::volume::routes(),
+        crate::port::routes(),
         crate::app::routes(),
         crate::ssh::routes(),
         crate::image::routes(),
+        crate::profile::routes(),
         crate::quota::routes(),
         crate::node::routes(),
         crate::account::routes(),

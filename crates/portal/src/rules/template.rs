@@ -166,6 +166,10 @@ fn check_container(field: &str, container: &Container, granted: &Granted) -> Res
     for variable in container.env.iter().flatten() {
         check_env(&format!("{field}.env"), &variable.name)?;
     }
+    if container.env_from.as_ref().is_some_and(|list| !list.is_empty()) && maar_jobs::has_slices(container) {
+        let why = "could decide which slices of cards are seen: take variables by their names, in env";
+        return Err(Wrong::new(format!("{field}.envFrom"), why));
+    }
     let host_port = container.ports.iter().flatten().any(|port| port.host_port.is_some_and(|port| port != 0));
     if host_port && !granted.allows(Allowance::HostPorts) {
         return Err(Wrong::new(format!("{field}.ports"), "ports of the node are not for Pods of users"));
@@ -278,6 +282,13 @@ mod tests {
                 "t.spec.containers[0].env",
             ),
             (with_container(&json!({ "image": "a;b" })), "t.spec.containers[0].image"),
+            (
+                with_container(&json!({
+                    "envFrom": [{ "configMapRef": { "name": "all" } }],
+                    "resources": { "limits": { "nvidia.com/mig-1g.5gb": "1" } },
+                })),
+                "t.spec.containers[0].envFrom",
+            ),
         ];
         for (spec, want) in ways {
             assert_eq!(field_of(&spec).as_deref(), Some(want), "{spec}");

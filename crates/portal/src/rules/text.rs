@@ -9,16 +9,26 @@ use crate::error::ApiError;
 pub(crate) struct Wrong {
     pub(crate) field: String,
     pub(crate) why: String,
+    /// It repeats what was sent.
+    pub(crate) quotes: bool,
 }
 
 impl Wrong {
     pub(crate) fn new(field: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { field: field.into(), why: why.into() }
+        Self { field: field.into(), why: why.into(), quotes: false }
+    }
+
+    /// Has not the shape that is wanted; the error may hold any of what was sent.
+    pub(crate) fn shape(field: impl Into<String>, error: impl std::fmt::Display) -> Self {
+        Self { quotes: true, ..Self::new(field, error.to_string()) }
     }
 }
 
 impl From<Wrong> for ApiError {
     fn from(wrong: Wrong) -> Self {
+        if wrong.quotes {
+            return Self::shape(wrong.field, wrong.why);
+        }
         Self::invalid(wrong.field, wrong.why)
     }
 }
@@ -81,15 +91,6 @@ fn is_component(part: &str) -> bool {
     part.chars().all(inside) && end(part.chars().next()) && end(part.chars().last()) && !part.contains("..")
 }
 
-/// Variables by which runtimes decide which cards a container sees, whatever was given to it.
-const CARDS: [&str; 5] = [
-    "NVIDIA_VISIBLE_DEVICES",
-    "NVIDIA_MIG_CONFIG_DEVICES",
-    "ASCEND_VISIBLE_DEVICES",
-    "ASCEND_RT_VISIBLE_DEVICES",
-    "AMD_VISIBLE_DEVICES",
-];
-
 /// The name of a variable of the environment.
 pub(crate) fn check_env(field: &str, name: &str) -> Result<(), Wrong> {
     let inside = |one: char| one.is_ascii_alphanumeric() || one == '_';
@@ -100,7 +101,7 @@ pub(crate) fn check_env(field: &str, name: &str) -> Result<(), Wrong> {
     {
         return Err(Wrong::new(field, "is letters, digits and underscores, and begins with no digit"));
     }
-    if CARDS.contains(&name) {
+    if maar_api::cards::decides_cards(name) {
         return Err(Wrong::new(field, "decides which cards are seen: ask for cards instead"));
     }
     if name.starts_with("MAAR_") {
@@ -220,6 +221,9 @@ mod tests {
             ["NVIDIA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "MAAR_WORKSPACE", "1A", "A-B", "", "A=B"]
         {
             assert!(check_env("env", name).is_err(), "{name}");
+        }
+        for name in ["ROCR", "HIP", "CAMBRICON", "MLU", "MTHREADS", "AMD", "ASCEND"] {
+            assert!(check_env("env", &format!("{name}_VISIBLE_DEVICES")).is_err(), "{name}");
         }
     }
 

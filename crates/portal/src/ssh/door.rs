@@ -19,11 +19,11 @@ use super::name::parse;
 use crate::{
     access::{Object, Verb, decide},
     error::ApiError,
-    identity::{Caller, by_ssh_certificate, by_ssh_key},
+    identity::{Caller, CertificateId, by_ssh_certificate, by_ssh_key, counted},
     portal::Portal,
     stream::until_denied,
     terminal::Seat,
-    workspace::{object_of, pod_of},
+    workspace::{CONTAINER, object_of, pod_of},
 };
 
 /// The door of the portal.
@@ -34,7 +34,7 @@ pub(crate) struct SshDoor(Arc<Portal>);
 struct Refused {
     why: String,
     /// Who it is, if that is known: then it is written down where administrators look.
-    caller: Option<Caller>,
+    caller: Option<Box<Caller>>,
 }
 
 impl Refused {
@@ -56,21 +56,22 @@ impl SshDoor {
                 found.ok_or_else(|| Refused::stranger(format!("nobody has the key {fingerprint}")))
             }
             Proof::Certificate { user, id } => {
-                let found = by_ssh_certificate(&self.0, &UserId::new(user), id).await.map_err(broken)?;
-                found.ok_or_else(|| {
-                    Refused::stranger(format!("the certificate {id} names nobody who may be here"))
-                })
+                let ended =
+                    || Refused::stranger(format!("the certificate {id} names nobody who may be here"));
+                let read = CertificateId::parse(id).ok_or_else(ended)?;
+                let found = by_ssh_certificate(&self.0, &UserId::new(user), &read).await.map_err(broken)?;
+                found.ok_or_else(ended)
             }
         }
     }
 
     async fn find(&self, knock: &Knock) -> Result<SshVisit, Refused> {
         let portal = &self.0;
-        if portal.rates.take(&format!("ssh {}", knock.address), Instant::now()).is_err() {
+        if portal.rates.take(&counter(knock.address), Instant::now()).is_err() {
             return Err(Refused::stranger("there are too many tries from there"));
         }
         let caller = self.known(knock).await?;
-        let refuse = |why: &str| Err(Refused { why: why.to_owned(), caller: Some(caller.clone()) });
+        let refuse = |why: &str| Err(Refused { why: why.to_owned(), caller: Some(Box::new(caller.clone())) });
         let Some(person) = caller.subject.person() else { return refuse("nobody is signed in") };
         let Some((namespace, name)) = parse(&knock.wanted) else { return refuse("this names no workspace") };
         let namespace = namespace.unwrap_or(&person.namespace).to_owned();
@@ -96,6 +97,11 @@ impl SshDoor {
             seat: Mutex::new(Some(seat)),
         })
     }
+}
+
+/// As whom somebody is counted who knocks.
+fn counter(address: IpAddr) -> String {
+    format!("ssh {}", counted(address))
 }
 
 /// What the audit log says of it.
@@ -211,14 +217,15 @@ impl Visit for SshVisit {
         }
         let pod = pod_of(&workspace);
         let (client, namespace) = (self.portal.client.clone(), self.namespace.clone());
-        Ok(Place { client, namespace, pod, container: None })
+        // Others may put containers beside it.
+        Ok(Place { client, namespace, pod, container: Some(CONTAINER.to_owned()) })
     }
 
     fn denied(&self) -> BoxFuture<'static, String> {
         let (portal, caller, object) = (Arc::clone(&self.portal), self.caller.clone(), self.object.clone());
         async move {
             until_denied(portal, caller, Verb::Enter, object).await;
-            "you may no longer be here: the key was taken away, or the account has ended".to_owned()
+            "you may no longer be here: what you came by was taken away, or the account has ended".to_owned()
         }
         .boxed()
     }
@@ -236,7 +243,7 @@ impl Visit for SshVisit {
         entry.detail = Some(report.why);
         entry.after = Some(json!({
             "seconds": report.lasted.as_secs(), "receivedBytes": report.received, "sentBytes": report.sent,
-            "channels": report.channels,
+            "channels": report.channels, "code": report.code,
         }));
         async move {
             if let Err(error) = portal.records.append_audit(&entry).await {
@@ -244,5 +251,18 @@ impl Visit for SshVisit {
             }
         }
         .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_ipv6_is_counted_once_and_not_as_often_as_he_has_addresses() {
+        let counter = |text: &str| counter(text.parse().unwrap());
+        assert_eq!(counter("2001:db8:1:2::3"), counter("2001:db8:1:2:ffff::4"));
+        assert_ne!(counter("2001:db8:1:2::3"), counter("2001:db8:1:3::3"));
+        assert_ne!(counter("203.0.113.9"), counter("203.0.113.8"));
     }
 }

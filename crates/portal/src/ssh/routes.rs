@@ -31,7 +31,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .answers::<SshKeyView>(),
         Route::new(Delete, "/ssh-keys/{id}", "revokeSshKey", (Verb::Delete, Target::SshKey), keys::revoke)
             .says("Take a public key away; connections by it end"),
-        Route::at_once(
+        Route::new(
             Post,
             "/me/ssh-certificates",
             "createSshCertificate",

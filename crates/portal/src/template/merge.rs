@@ -5,25 +5,29 @@ use serde_json::Value;
 
 use super::text::{TemplateKind, object_of};
 use crate::{
-    access::{Kind, Object, Verb, decide},
-    error::{ApiError, Code},
-    route::Call,
+    access::{Subject, Verb, may},
+    error::ApiError,
+    portal::Portal,
 };
 
-/// The body of a request, filled up from the template that it names, if it names one. Who pays is decided here again,
-/// since the template may have named another account than the request.
-pub(crate) async fn filled(call: &Call, kind: TemplateKind) -> Result<Value, ApiError> {
-    let mut asked = call.raw_body().clone();
+/// The body of a request of `subject`, filled up from the template that it names, if it names one. The guard does it
+/// before it decides: who pays may stand in the template alone.
+pub(crate) async fn filled(
+    portal: &Portal,
+    subject: &Subject,
+    kind: TemplateKind,
+    mut asked: Value,
+) -> Result<Value, ApiError> {
     let named = asked.as_object_mut().and_then(|fields| fields.remove("template"));
     let Some(named) = named.filter(|named| !named.is_null()) else { return Ok(asked) };
     let id =
         named.as_str().ok_or_else(|| ApiError::invalid("template", "is the identifier of a template"))?;
     let missing = || ApiError::not_found("this template").at("template");
-    let template = call.portal.records.template(&TemplateId::new(id)).await.map_err(|error| match error {
+    let template = portal.records.template(&TemplateId::new(id)).await.map_err(|error| match error {
         maar_records::Error::NotFound { .. } => missing(),
         other => other.into(),
     })?;
-    if !call.may(Verb::See, &object_of(&template)) {
+    if !may(subject, Verb::See, &object_of(&template)) {
         return Err(missing());
     }
     if template.kind != kind.as_str() {
@@ -31,15 +35,6 @@ pub(crate) async fn filled(call: &Call, kind: TemplateKind) -> Result<Value, Api
     }
     let mut whole = template.body;
     merge(&mut whole, asked);
-    let (work, place) = match kind {
-        TemplateKind::Workspace => (Kind::Workspace, "/account"),
-        TemplateKind::Job => (Kind::Job, "/spec/account"),
-    };
-    let account = whole.pointer(place).and_then(Value::as_str);
-    let object = Object::work(work, &call.person()?.namespace, account);
-    decide(call.subject(), Verb::Start, &object).map_err(|_| {
-        ApiError::new(Code::Forbidden, "you may not start work for the account of the template")
-    })?;
     Ok(whole)
 }
 

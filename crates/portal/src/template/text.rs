@@ -66,7 +66,7 @@ fn check_body(
     profiles: &Profiles,
 ) -> Result<(), Wrong> {
     let inside = |wrong: Wrong| Wrong { field: format!("body.{}", wrong.field), ..wrong };
-    let unread = |error: serde_json::Error| Wrong::new("body", error.to_string());
+    let unread = |error: serde_json::Error| Wrong::shape("body", error);
     if body.contains_key("template") {
         return Err(Wrong::new("body.template", "a template does not begin from another"));
     }

@@ -13,14 +13,14 @@ const LONGEST: usize = 1024;
 /// How large a screen is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Size {
-    pub(super) columns: u16,
-    pub(super) rows: u16,
+pub(crate) struct Size {
+    pub(crate) columns: u16,
+    pub(crate) rows: u16,
 }
 
 impl Size {
     /// The size, if a screen can have it.
-    pub(super) fn checked(self) -> Option<Self> {
+    pub(crate) fn checked(self) -> Option<Self> {
         let fits = |length| (1..=LARGEST).contains(&length);
         (fits(self.columns) && fits(self.rows)).then_some(self)
     }
@@ -60,7 +60,7 @@ impl Says<'_> {
 }
 
 /// How a program ended: its code if it has one, and what there is to say.
-pub(super) fn ended(status: Option<&Status>) -> (Option<i32>, String) {
+pub(crate) fn ended(status: Option<&Status>) -> (Option<i32>, String) {
     let Some(status) = status else { return (None, "the connection to the Pod was lost".to_owned()) };
     if status.status.as_deref() == Some("Success") {
         return (Some(0), "the program has ended".to_owned());

@@ -179,7 +179,7 @@ impl Session {
 }
 
 /// The container that is asked for, or that the Pod itself prefers, or its first.
-fn container_of(pod: &Pod, asked: Option<&str>) -> Result<String, ApiError> {
+pub(crate) fn container_of(pod: &Pod, asked: Option<&str>) -> Result<String, ApiError> {
     let annotations = pod.metadata.annotations.as_ref();
     let preferred = annotations.and_then(|all| all.get("kubectl.kubernetes.io/default-container"));
     let mut names = pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| &container.name);
@@ -191,7 +191,7 @@ fn container_of(pod: &Pod, asked: Option<&str>) -> Result<String, ApiError> {
     found.cloned().ok_or_else(|| ApiError::not_found("this container"))
 }
 
-const fn terminal_size(size: Size) -> TerminalSize {
+pub(crate) const fn terminal_size(size: Size) -> TerminalSize {
     TerminalSize { width: size.columns, height: size.rows }
 }
 

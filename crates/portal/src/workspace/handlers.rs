@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, sync::Arc};
 
 use axum::body::Body;
-use kube::{Api, ResourceExt as _, api::PostParams};
+use kube::ResourceExt as _;
 use maar_api::v1alpha1::{Workspace, WorkspacePhase};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,6 @@ use crate::{
     page::{PageQuery, page},
     pod,
     route::{Answer, Call},
-    template::{TemplateKind, filled},
     terminal::{self, Place},
 };
 
@@ -59,29 +58,26 @@ pub(crate) fn place(object: &impl kube::Resource<DynamicType = ()>) -> (Reverse<
 
 /// `GET /workspaces`.
 pub(super) fn list(call: &Call) -> Result<Answer, ApiError> {
-    let query: WorkspaceQuery = call.query()?;
-    let person = call.person()?;
-    let only = (query.mine || !person.sees_others()).then_some(person.namespace.as_str());
-    let mut found = call.portal.live.workspaces.list(only);
-    found.retain(|one| query.wants(one) && call.may(Verb::See, &object_of(one)));
-    found.sort_by_cached_key(|one| place(&**one));
-    Answer::json(&page(found, &call.query::<PageQuery>()?, |one| place(&**one))?.map(|one| view(&one)))
+    let (person, known) = (call.person()?, &call.portal.live.workspaces);
+    let bytes = call.portal.workspace_lists.get(known.version(), call.question()?, || {
+        let query: WorkspaceQuery = call.query()?;
+        let only = (query.mine || !person.sees_others()).then_some(person.namespace.as_str());
+        let mut found = known.list(only);
+        found.retain(|one| query.wants(one) && call.may(Verb::See, &object_of(one)));
+        found.sort_by_cached_key(|one| place(&**one));
+        let page = page(found, &call.query::<PageQuery>()?, |one| place(&**one))?;
+        Answer::text(&page.map(|one| view(&one)))
+    })?;
+    Ok(Answer::json_bytes(bytes))
 }
 
 /// `POST /workspaces`.
 pub(super) async fn create(call: Call) -> Result<Answer, ApiError> {
-    let body = filled(&call, TemplateKind::Workspace).await?;
-    let asked: NewWorkspace =
-        serde_json::from_value(body).map_err(|error| ApiError::invalid("body", error.to_string()))?;
+    let asked: NewWorkspace = call.body()?;
     let person = call.person()?;
     let workspace = plan(&asked, person, &call.portal.settings.profiles)?;
     let (portal, namespace) = (&call.portal, &person.namespace);
-    portal.namespaces.ensure(person).await.map_err(|error| ApiError::unavailable("the cluster", error))?;
-    let api: Api<Workspace> = Api::namespaced(portal.client.clone(), namespace);
-    let made = api.create(&PostParams::default(), &workspace).await.map_err(|error| {
-        portal.namespaces.forget(namespace);
-        ApiError::of_cluster(&format!("workspace {}", asked.name), error)
-    })?;
+    let made = portal.namespaces.create(person, &format!("workspace {}", asked.name), &workspace).await?;
     portal.live.workspaces.seen(namespace, &asked.name).await;
     let name = format!("{namespace}/{}", asked.name);
     // Values of the environment are often secrets; the audit log keeps none of them.
@@ -96,6 +92,9 @@ pub(super) fn get(call: &Call) -> Result<Answer, ApiError> {
     let readable = call.may(Verb::Read, &object_of(found));
     Answer::json(&detail(found, readable))
 }
+
+/// The container of a workspace in its Pod, as the controller of workspaces names it.
+pub(crate) const CONTAINER: &str = "workspace";
 
 /// The Pod of a workspace is called as it is.
 pub(crate) fn pod_of(workspace: &Workspace) -> String {

@@ -16,6 +16,7 @@ use crate::{
         Method::{Delete, Get, Post, Put},
         Route, Target,
     },
+    template::TemplateKind,
     terminal::TerminalQuery,
 };
 
@@ -31,6 +32,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(Post, "/workspaces", "createWorkspace", (Verb::Start, new), handlers::create)
             .says("Make a workspace in the own namespace")
             .takes::<NewWorkspace>()
+            .begins_from(TemplateKind::Workspace)
             .answers::<WorkspaceView>(),
         Route::at_once(
             Get,

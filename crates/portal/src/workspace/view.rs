@@ -89,7 +89,7 @@ pub(crate) fn view(workspace: &Workspace) -> WorkspaceView {
         state: spec.state,
         phase: status.phase,
         reason: status.reason,
-        message: suspended_by(workspace).or(status.message),
+        message: status.message,
         image: spec.image.clone(),
         account: spec.account().to_owned(),
         user: spec.user.clone(),
@@ -104,12 +104,6 @@ pub(crate) fn view(workspace: &Workspace) -> WorkspaceView {
         protected_until: spec.protected_until.as_ref().map(|time| time.0),
         cleanup: status.cleanup,
     }
-}
-
-/// Why it was suspended, where that was not its owner's wish.
-fn suspended_by(workspace: &Workspace) -> Option<String> {
-    let suspended = workspace.spec.state == WorkspaceState::Suspended;
-    workspace.annotations().get(maar_jobs::ANNOTATION_SUSPENDED_BY).filter(|_| suspended).cloned()
 }
 
 pub(crate) fn detail(workspace: &Workspace, readable: bool) -> WorkspaceDetail {

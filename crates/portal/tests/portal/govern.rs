@@ -36,6 +36,9 @@ async fn accounts_are_made_changed_and_ended() {
     let (_, log) = admin.get("/audit?action=changeAccount&outcome=done").await;
     assert_eq!(log["items"][0]["before"]["capability"]["cpu"], "64", "{log}");
     assert_eq!(log["items"][0]["after"]["capability"], json!({ "nvidia.com/gpu": "4" }));
+    let (_, shown) = admin.get("/accounts/lab").await;
+    assert_eq!((&shown["everyone"], &shown["weight"]), (&json!(false), &json!(1)), "{shown}");
+    assert!(shown["memberCapability"].is_object() && shown["pools"].is_array(), "{shown}");
     let (status, said) = admin.delete("/accounts/lab").await;
     assert_eq!((status, &said["code"]), (409, &json!("conflict")), "an account is below it");
     assert_eq!(admin.delete("/accounts/vision").await.0, 204);
@@ -159,6 +162,7 @@ async fn the_night_suspends_what_nobody_protects_and_says_so() {
     );
     eventually("the desk to be suspended", async || ada.get(&path).await.1["phase"] == "Suspended").await;
     let (_, shown) = ada.get(&path).await;
+    assert_eq!(shown["reason"], "CleanedUpNightly", "{shown}");
     assert!(shown["message"].as_str().unwrap().contains("nightly clean-up"), "{shown}");
     assert_eq!(ada.get(&kept).await.1["state"], "Running");
     // In the morning it goes on, and the night is forgotten.
@@ -167,7 +171,35 @@ async fn the_night_suspends_what_nobody_protects_and_says_so() {
     assert_eq!(ada.call("POST", &format!("{path}/suspend"), None).await.0, 204);
     eventually("the desk to be suspended again", async || ada.get(&path).await.1["phase"] == "Suspended")
         .await;
-    assert!(!ada.get(&path).await.1.to_string().contains("nightly"));
+    assert_eq!(ada.get(&path).await.1["reason"], "Suspended", "that was she");
+}
+
+#[tokio::test]
+async fn nights_are_part_of_a_policy_and_a_preview_looks_ahead() {
+    let world = World::new().await;
+    let (admin, ada) = (world.admin().await, world.user("ada").await);
+    world.account("lab", &[("ada", "Member")], &ada).await;
+    let path = ada.workspace("desk", json!({ "account": "lab", "command": ["sleep", "1d"] })).await;
+    eventually("the desk to run", async || ada.get(&path).await.1["phase"] == "Running").await;
+    // Twelve hours from now, whenever that is.
+    let later = super::world::clock_now() + jiff::SignedDuration::from_hours(12);
+    let night =
+        |at: &str, zone: &str| json!({ "nightly": { "at": at, "timeZone": zone, "warnMinutes": 30 } });
+    let policy = night(&later.strftime("%H:%M").to_string(), "UTC");
+    for (wrong, field) in
+        [(night("24:00", "UTC"), "nightly.at"), (night("23:00", "Mars"), "nightly.timeZone")]
+    {
+        assert_eq!(admin.put("/policies/lab", wrong).await.1["field"], field);
+    }
+    assert_eq!(admin.put("/policies/lab", policy.clone()).await.0, 200);
+    let (_, shown) = admin.post("/policies/preview", json!({ "account": "lab", "policy": policy })).await;
+    let found = &shown["findings"][0];
+    assert_eq!(
+        (&found["name"], &found["action"], &found["rule"]),
+        (&json!("desk"), &json!("warn"), &json!("Nightly"))
+    );
+    let end: jiff::Timestamp = found["end"].as_str().unwrap().parse().unwrap();
+    assert!(end <= later && later.duration_since(end) < jiff::SignedDuration::from_mins(1), "{shown}");
 }
 
 #[tokio::test]

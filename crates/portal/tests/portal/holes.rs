@@ -6,7 +6,7 @@ use axum::{body::Body, extract::ConnectInfo};
 use http::Request;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
-use maar_portal::Providers;
+use maar_portal::{Profiles, Providers, SpecialLimits};
 use serde_json::{Value, json};
 
 use super::world::{PASSWORD, World, eventually};
@@ -24,24 +24,51 @@ async fn headers_that_name_a_user_are_not_believed() {
     assert_eq!(world.browser().send(request).await.0, 401);
 }
 
-#[tokio::test]
-async fn a_name_that_an_account_lists_is_not_for_the_first_who_chooses_it() {
+/// Two proxies: people choose their names at the one at 10.0.0.1, and those who run the one at 10.0.0.2 give them.
+fn naming_proxies() -> Providers {
     let proxies = "providers:\n\
         - { kind: proxy, id: any, peers: [10.0.0.1], secretFile: s, subjectHeader: X-Subject, nameHeader: X-User }\n\
         - { kind: proxy, id: hr, peers: [10.0.0.2], secretFile: s, subjectHeader: X-Subject, nameHeader: X-User, \
             trustNames: true }\n";
-    let providers = Providers::parse(proxies, &|_| Ok("a secret of the proxy".to_owned())).unwrap();
-    let world = World::with(|settings| settings.providers = providers).await;
+    Providers::parse(proxies, &|_| Ok("a secret of the proxy".to_owned())).unwrap()
+}
+
+/// Who comes from `peer` as `subject` with this name, as the portal sees him.
+async fn named(world: &World, peer: &str, subject: &str, name: &str) -> Value {
+    let request = Request::get("/api/v1/me")
+        .header("x-maar-proxy-secret", "a secret of the proxy")
+        .header("x-subject", subject)
+        .header("x-user", name)
+        .extension(ConnectInfo(peer.parse::<SocketAddr>().unwrap()));
+    world.browser().send(request.body(Body::empty()).unwrap()).await.2
+}
+
+#[tokio::test]
+async fn a_name_that_a_profile_or_a_limit_lists_is_not_for_the_first_who_chooses_it() {
+    let profiles = "profiles: [{ name: kernel, users: [ada], allows: [privileged] }]";
+    let limits = "users: { bob: { workspaces: 1000 } }";
+    let world = World::with(|settings| {
+        settings.providers = naming_proxies();
+        settings.profiles = Profiles::parse(profiles).unwrap();
+        settings.special_limits = SpecialLimits::parse(limits).unwrap();
+    })
+    .await;
+    for name in ["ada", "bob"] {
+        let chosen = named(&world, "10.0.0.1:9", &format!("eve as {name}"), name).await;
+        assert!(chosen["name"].as_str().unwrap().starts_with(&format!("{name}-")), "{chosen}");
+        let given = named(&world, "10.0.0.2:9", name, name).await;
+        assert_eq!(given["name"], name, "{given}");
+    }
+    let chosen = named(&world, "10.0.0.1:9", "3", "carl").await;
+    assert_eq!(chosen["name"], "carl", "a name that is given nothing is free");
+}
+
+#[tokio::test]
+async fn a_name_that_an_account_lists_is_not_for_the_first_who_chooses_it() {
+    let world = World::with(|settings| settings.providers = naming_proxies()).await;
     let admin = world.admin().await;
     world.account("lab", &[("ada", "Admin")], &admin).await;
-    let me = async |peer: &str, subject: &str| {
-        let request = Request::get("/api/v1/me")
-            .header("x-maar-proxy-secret", "a secret of the proxy")
-            .header("x-subject", subject)
-            .header("x-user", "ada")
-            .extension(ConnectInfo(peer.parse::<SocketAddr>().unwrap()));
-        world.browser().send(request.body(Body::empty()).unwrap()).await.2
-    };
+    let me = async |peer: &str, subject: &str| named(&world, peer, subject, "ada").await;
     let chosen = me("10.0.0.1:9", "1").await;
     assert!(chosen["name"].as_str().unwrap().starts_with("ada-"), "{chosen}");
     assert!(chosen["accounts"].get("lab").is_none(), "{chosen}");
@@ -259,6 +286,33 @@ async fn secrets_are_kept_as_hashes_only() {
     assert!(kept.as_str().starts_with("$argon2id$") && !kept.as_str().contains(PASSWORD));
     let log = world.admin().await.get("/audit?limit=500").await.1.to_string();
     assert!(!log.contains(&secret) && !log.contains(PASSWORD), "{log}");
+}
+
+#[tokio::test]
+async fn what_was_sent_in_the_wrong_shape_is_not_in_the_audit_log() {
+    const HIDDEN: &str = "hunter2-hunter2";
+    let world = World::new().await;
+    let ada = world.user("ada").await;
+    let env = json!({ "name": "x", "image": "busybox", "env": format!("TOKEN={HIDDEN}") });
+    let container = json!([{ "name": "main", "image": "busybox", "env": HIDDEN }]);
+    let ways = [
+        ("PUT", "/me/password", json!(HIDDEN)),
+        ("PUT", "/me/password", json!({ "current": { "is": HIDDEN }, HIDDEN: "" })),
+        ("POST", "/workspaces", env),
+        ("POST", "/jobs", job(&json!({ "containers": container }))),
+        ("POST", "/pods", json!({ "metadata": { "name": "x" }, "spec": { "containers": HIDDEN } })),
+        ("POST", "/templates", json!({ "kind": "workspace", "name": "x", "body": { "env": HIDDEN } })),
+        ("POST", "/me/keys", json!({ "name": "ci", "scopes": HIDDEN })),
+    ];
+    for (method, path, body) in ways {
+        let (status, said) = ada.call(method, path, Some(body)).await;
+        assert_eq!((status, &said["code"]), (422, &json!("invalid")), "{path}: {said}");
+    }
+    let (_, log) = world.admin().await.get("/audit?actor=ada&outcome=failed&limit=500").await;
+    assert!(!log.to_string().contains(HIDDEN), "{log}");
+    let written = log["items"].as_array().unwrap();
+    assert_eq!(written.len(), 7, "{log}");
+    assert!(written.iter().all(|one| one["detail"].as_str().unwrap().contains("body")), "{log}");
 }
 
 #[tokio::test]

@@ -59,10 +59,14 @@ async fn an_administrator_resets_and_ends_and_never_locks_everyone_out() {
         json!({ "disabled": true }),
         json!({ "platformAdmin": false }),
         json!({ "expires": "2001-01-01T00:00:00Z" }),
+        json!({ "platformAdmin": true, "disabled": true, "expires": "2099-01-01T00:00:00Z" }),
     ] {
         let (status, said) = admin.put(&format!("/users/{own}"), change.clone()).await;
         assert_eq!((status, &said["code"]), (409, &json!("conflict")), "{change}");
     }
+    let (_, users) = admin.get("/users?search=admin").await;
+    let still = users["items"].as_array().unwrap().iter().find(|one| one["id"] == json!(own)).unwrap();
+    assert!(still.get("expires").is_none() && still["disabled"] == false, "a part of it was done: {still}");
 }
 
 #[tokio::test]

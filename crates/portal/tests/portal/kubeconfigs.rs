@@ -1,10 +1,14 @@
 //! Kubeconfigs on the embedded cluster, used as kubectl uses them.
 
+use std::time::Duration;
+
+use jiff::SignedDuration;
 use k8s_openapi::api::{
     certificates::v1::CertificateSigningRequest,
     core::v1::{ConfigMap, Pod, Secret, ServiceAccount},
     rbac::v1::RoleBinding,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{
     Api, Client, Config,
     api::{ListParams, PostParams},
@@ -12,9 +16,13 @@ use kube::{
 };
 use maar_embedded::Listener;
 use maar_portal::{CertificateRequest, KubeconfigSettings, certificate_name};
+use maar_records::KubeconfigId;
 use serde_json::{Value, json};
 
-use super::{browser::Browser, world::World};
+use super::{
+    browser::Browser,
+    world::{World, clock_now, eventually},
+};
 
 async fn world() -> World {
     World::with(|settings| {
@@ -101,7 +109,7 @@ async fn kubectl_works_in_the_own_namespace_and_nowhere_else_until_it_is_revoked
     // Nothing is left in the cluster but what holds.
     let requests: Api<CertificateSigningRequest> = Api::all(world.client.clone());
     assert!(requests.list(&ListParams::default()).await.unwrap().items.is_empty());
-    let accounts: Api<ServiceAccount> = Api::namespaced(world.client.clone(), "maar-system");
+    let accounts: Api<ServiceAccount> = Api::namespaced(world.client.clone(), "maar-devices");
     let left = accounts.list(&ListParams::default()).await.unwrap().items;
     assert!(left.iter().all(|one| !one.metadata.name.as_deref().unwrap().starts_with("maar-d-")));
     listener.stop().await;
@@ -155,6 +163,74 @@ async fn who_is_disabled_has_no_kubectl_any_more() {
     listener.stop().await;
 }
 
+/// What is taken away while it is made is not there afterwards, however the two meet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kubeconfig_that_is_revoked_while_it_is_made_may_nothing() {
+    let world = world().await;
+    let ada = world.user("ada").await;
+    let user = ada.get("/me").await.1["id"].as_str().unwrap().to_owned();
+    let bindings: Api<RoleBinding> = Api::namespaced(world.client.clone(), &ada.namespace().await);
+    for round in 0..8 {
+        let id = format!("d-{round:024x}");
+        let csr = CertificateRequest::new(&certificate_name(&user, &id)).unwrap().request;
+        let asked = json!({ "mode": "certificate", "device": "laptop", "id": id, "csr": csr });
+        let path = format!("/kubeconfigs/{id}");
+        let revoking = async {
+            // As soon as there is something to revoke, and a little later from round to round.
+            while world.records.kubeconfig(&KubeconfigId::new(&id)).await.is_err() {
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..round * 4 {
+                tokio::task::yield_now().await;
+            }
+            ada.delete(&path).await.0
+        };
+        let ((status, said), revoked) = tokio::join!(ada.post("/me/kubeconfigs", asked), revoking);
+        assert!(matches!((status, revoked), (201 | 409, 204)), "round {round}: {status} {revoked} {said}");
+        let left = bindings.get_opt(&format!("maar-{id}")).await.unwrap();
+        assert!(left.is_none(), "round {round}: {status}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_kubectl_works_beyond_the_end_of_its_user() {
+    let world = world().await;
+    let (admin, ada) = (world.admin().await, world.user("ada").await);
+    let listener = listen(&world).await;
+    let (own, id) = (ada.namespace().await, ada.get("/me").await.1["id"].as_str().unwrap().to_owned());
+    let ends = async |end: jiff::Timestamp| {
+        let (status, said) = admin.put(&format!("/users/{id}"), json!({ "expires": end.to_string() })).await;
+        assert_eq!(status, 200, "{said}");
+    };
+    let after = |minutes| clock_now() + jiff::SignedDuration::from_mins(minutes);
+    let mut all = Vec::new();
+    for mode in ["certificate", "token"] {
+        let (_, text) = made(&ada, json!({ "mode": mode, "device": "laptop", "hours": 12 })).await;
+        all.push(client(&world, &listener, &text).await);
+        assert_eq!(lists(&all[all.len() - 1], &own).await, Ok(()), "{mode}");
+    }
+    let end = after(60);
+    ends(end).await;
+    for kubectl in &all {
+        let gone = lists(kubectl, &own).await;
+        assert!(matches!(gone, Err(401 | 403)), "it would have worked beyond the end: {gone:?}");
+    }
+    let asked = json!({ "mode": "certificate", "device": "laptop", "hours": 12 });
+    let (status, said) = ada.post("/me/kubeconfigs", asked.clone()).await;
+    assert_eq!(status, 201, "{said}");
+    let until: jiff::Timestamp = said["expires"].as_str().unwrap().parse().unwrap();
+    assert!(until <= end, "{until} is after {end}");
+    let kubectl = client(&world, &listener, said["kubeconfig"].as_str().unwrap()).await;
+    assert_eq!(lists(&kubectl, &own).await, Ok(()));
+    ends(after(120)).await;
+    assert_eq!(lists(&kubectl, &own).await, Ok(()), "what ends sooner goes on");
+    ends(after(5)).await;
+    assert_eq!(ada.post("/me/kubeconfigs", asked).await.0, 409, "the cluster makes none for so short");
+    ends(after(-1)).await;
+    assert_eq!(lists(&kubectl, &own).await, Err(403), "he has ended");
+    listener.stop().await;
+}
+
 #[tokio::test]
 async fn hours_not_years_and_keys_that_are_made_for_less_get_none() {
     let world = world().await;
@@ -179,4 +255,41 @@ async fn hours_not_years_and_keys_that_are_made_for_less_get_none() {
     let none = World::new().await;
     let bob = none.user("bob").await;
     assert_eq!(bob.get("/kubeconfig").await.1["modes"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_has_ended_by_itself_leaves_nothing_in_the_cluster() {
+    let world = World::with(|settings| {
+        settings.kubeconfig = Some(KubeconfigSettings::at("https://127.0.0.1:1", None));
+        settings.look_after = Duration::from_millis(50);
+    })
+    .await;
+    let ada = world.user("ada").await;
+    let own = ada.namespace().await;
+    let (lives, _) = made(&ada, json!({ "mode": "token", "device": "laptop" })).await;
+    let bindings: Api<RoleBinding> = Api::namespaced(world.client.clone(), &own);
+    let accounts: Api<ServiceAccount> = Api::namespaced(world.client.clone(), "maar-devices");
+    // What one has left that was made yesterday.
+    let known = world.records.kubeconfig(&KubeconfigId::new(&lives)).await.unwrap();
+    let ended = KubeconfigId::new("d-0123456789abcdef01234567");
+    let copy =
+        |name: &str| ObjectMeta { name: Some(name.replace(&lives, ended.as_str())), ..ObjectMeta::default() };
+    let name = format!("maar-{lives}");
+    let binding = bindings.get(&name).await.unwrap();
+    let binding = RoleBinding { metadata: copy(&name), ..binding };
+    bindings.create(&PostParams::default(), &binding).await.unwrap();
+    let account = ServiceAccount { metadata: copy(&name), ..ServiceAccount::default() };
+    accounts.create(&PostParams::default(), &account).await.unwrap();
+    let now = clock_now();
+    let (created_at, expires_at) =
+        (now - SignedDuration::from_hours(24), now - SignedDuration::from_hours(12));
+    let yesterday = maar_records::Kubeconfig { id: ended.clone(), created_at, expires_at, ..known };
+    world.records.create_kubeconfig(&yesterday).await.unwrap();
+    let left = async |id: &str| {
+        let name = format!("maar-{id}");
+        let binding = bindings.get_opt(&name).await.unwrap().is_some();
+        (binding, accounts.get_opt(&name).await.unwrap().is_some())
+    };
+    eventually("the end of what it left", async || left(ended.as_str()).await == (false, false)).await;
+    assert_eq!(left(&lives).await, (true, true));
 }

@@ -3,7 +3,9 @@
 
 #[path = "../../../nodes/tests/support/absent.rs"]
 mod absent;
+mod apps;
 mod browser;
+mod container;
 mod govern;
 mod holes;
 mod identity;
@@ -20,4 +22,5 @@ mod socket;
 mod ssh;
 mod terminal;
 mod things;
+mod ways;
 mod world;

@@ -223,9 +223,11 @@ async fn a_drain_obeys_budgets_and_can_be_repeated() {
     let (status, said) = admin.post(&drain, json!({ "timeoutSeconds": 1 })).await;
     let text = said.as_str().unwrap();
     assert!(
-        status == 200 && text.contains("/desk: waits: ") && text.contains("not drained: 0 Pods are gone"),
-        "{text}"
+        status == 200 && text.contains("/desk: waits: The disruption budget keep needs 1 healthy pods"),
+        "who is held by what: {text}"
     );
+    assert!(text.contains("/desk: given up: The disruption budget keep"), "{text}");
+    assert!(text.contains("not drained: 0 Pods are gone"), "{text}");
     assert_eq!(ada.get(&path).await.1["node"], node, "the budget holds");
 
     budgets.delete("keep", &DeleteParams::default()).await.unwrap();

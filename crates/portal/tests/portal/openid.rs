@@ -74,10 +74,7 @@ async fn spend(world: &World, client: &str, code: &str) -> (u16, Value) {
     let verifier = proof().verifier;
     let mut pairs = vec![("grant_type", "authorization_code"), ("code", code), ("client_id", client)];
     pairs.push(("code_verifier", &verifier));
-    pairs.push(("redirect_uri", if client == "kubernetes" { LOCAL } else { TOOL }));
-    if client != "kubernetes" {
-        pairs.push(("client_secret", SECRET));
-    }
+    pairs.extend([("redirect_uri", TOOL), ("client_secret", SECRET)]);
     form(world, "/oauth/token", &pairs).await
 }
 
@@ -165,7 +162,7 @@ async fn a_replayed_code_takes_everything_back_over_http_too() {
 #[tokio::test]
 async fn who_is_not_signed_in_or_has_no_password_of_his_own_is_asked_first() {
     let world = world().await;
-    let asked = query("kubernetes", LOCAL, &[("scope", "openid")]);
+    let asked = query("inside", TOOL, &[("scope", "openid")]);
     let stranger = world.browser();
     let place = leads(&stranger, &asked).await;
     assert!(place.starts_with("/consent/"), "{place}");
@@ -173,15 +170,23 @@ async fn who_is_not_signed_in_or_has_no_password_of_his_own_is_asked_first() {
     assert_eq!(pair(&silent, "error").as_deref(), Some("login_required"));
     let ada = world.user("ada").await;
     let (_, question) = ada.get(&place.replace("/consent/", "/consents/")).await;
-    assert_eq!(question["needed"], false, "it is a program of ours");
-    // The client wants to see him sign in anew: the old session ends, and a new one answers.
+    assert_eq!(question["needed"], false, "it is trusted");
+    // The client wants to see him sign in anew: only a new session answers. The old one is his until then.
     let place = leads(&ada, &format!("{asked}&prompt=login")).await.replace("/consent/", "/consents/");
-    assert_eq!(ada.get("/me").await.0, 401);
+    assert_eq!(ada.get("/me").await.0, 200, "any site can lead here");
+    let (status, said) = ada.get(&place).await;
+    assert_eq!((status, &said["code"]), (401, &json!("signedOut")));
+    assert_eq!(ada.post(&place, json!({ "approve": true })).await.0, 401);
+    let (_, before) = ada.get("/me/sessions").await;
     assert_eq!(ada.login("ada", PASSWORD).await.0, 200);
+    let (_, after) = ada.get("/me/sessions").await;
+    let open =
+        |all: &Value| all["items"].as_array().unwrap().iter().filter(|one| one["revoked"] == false).count();
+    assert_eq!(open(&before), open(&after), "the new one takes the place of the old");
     let (status, way) = ada.post(&place, json!({ "approve": true })).await;
     assert_eq!(status, 200, "{way}");
     assert_eq!(
-        spend(&world, "kubernetes", &pair(way["redirect"].as_str().unwrap(), "code").unwrap()).await.0,
+        spend(&world, "inside", &pair(way["redirect"].as_str().unwrap(), "code").unwrap()).await.0,
         200
     );
     // A key of a program is not its owner.
@@ -189,6 +194,28 @@ async fn who_is_not_signed_in_or_has_no_password_of_his_own_is_asked_first() {
     let program = ada.program(&key);
     assert_eq!(visit(&program, &asked).await.0, 403);
     assert_eq!(program.get(&place).await.0, 403);
+}
+
+/// A page of an app, or one that is forwarded from a workspace, is on the machine of its visitor or near it.
+#[tokio::test]
+async fn pages_that_frame_or_fetch_get_no_code_and_no_page_gets_a_key() {
+    let world = world().await;
+    let ada = world.user("ada").await;
+    let asked = query("inside", TOOL, &[("scope", "openid")]);
+    let by = async |dest: &str| {
+        let request = ada.request("GET", &asked).header("sec-fetch-dest", dest);
+        ada.send(request.body(Body::empty()).unwrap()).await
+    };
+    assert_eq!(by("document").await.0, 303);
+    for dest in ["iframe", "frame", "empty", "image", "embed"] {
+        let (status, headers, _) = by(dest).await;
+        assert!(status == 403 && headers.get(header::LOCATION).is_none(), "{dest}: {status}");
+    }
+    let (status, headers, _) = visit(&ada, &query("maar-cli", LOCAL, &[("scope", "openid maar")])).await;
+    assert!(status == 400 && headers.get(header::LOCATION).is_none(), "the command has no address to go to");
+    let place = leads(&ada, &query("kubernetes", LOCAL, &[("scope", "openid kubeconfig:d-1")])).await;
+    let (_, question) = ada.get(&place.replace("/consent/", "/consents/")).await;
+    assert_eq!(question["needed"], true, "anything can listen on a loopback address");
 }
 
 #[tokio::test]
@@ -217,6 +244,14 @@ async fn a_machine_without_a_browser_gets_a_key_and_guessing_codes_ends() {
     assert_eq!(program.get("/me").await.1["name"], "ada");
     assert_eq!(program.get("/workspaces").await.0, 200);
     assert_eq!(program.get("/users").await.0, 403);
+    // Who the key is of is told, and the client takes it back as any token.
+    assert_eq!(userinfo(&world, &made["access_token"]).await.0, 200);
+    let key = made["access_token"].as_str().unwrap();
+    let (status, _) = form(&world, "/oauth/revoke", &[("client_id", "maar-cli"), ("token", key)]).await;
+    assert_eq!((status, program.get("/me").await.0), (200, 401), "the key has ended");
+    assert_eq!(userinfo(&world, &made["access_token"]).await.0, 401);
+    let both = [("client_id", "maar-cli"), ("scope", "openid maar offline_access")];
+    assert_eq!(form(&world, "/oauth/device", &both).await.1["error"], "invalid_scope");
     let mut last = 0;
     for _ in 0..25 {
         last = ada.get("/device/BCDF-GHJK").await.0;

@@ -135,6 +135,41 @@ async fn workspaces_and_jobs_share_the_cards_of_their_user_and_wait_for_them_wit
 }
 
 #[tokio::test]
+async fn shares_of_cards_count_as_whole_cards_do_however_many_ask_at_once() {
+    let world = world(&[(CARD, "1"), ("workspaces", "20")]).await;
+    let ada = world.user("ada").await;
+    let asks = async |number: usize| {
+        let cards = if number == 0 { json!({ "count": 1 }) } else { json!({ "share": "0.3" }) };
+        let body = json!({ "name": format!("w{number}"), "image": "busybox", "cards": cards, "command": ["sleep", "1d"] });
+        let (status, said) = ada.post("/workspaces", body).await;
+        assert_eq!(status, 201, "{said}");
+    };
+    futures::future::join_all((1..8).map(asks)).await;
+    let given = async || {
+        let items = ada.get("/workspaces").await.1["items"].as_array().unwrap().clone();
+        items.iter().filter(|one| one["givenCards"].is_string()).count()
+    };
+    eventually("three shares", async || {
+        let now = given().await;
+        assert!(now <= 3, "{now} shares of 0.3 are more than one card");
+        now == 3
+    })
+    .await;
+    eventually("what is used", async || ada.get("/quota").await.1["used"][CARD] == "900m").await;
+    asks(0).await;
+    let whole = format!("/workspaces/{}/w0", ada.namespace().await);
+    eventually("the whole card to be waited for", async || {
+        ada.get(&whole).await.1["reason"] == "WaitingForNodes"
+    })
+    .await;
+    assert_eq!(given().await, 3, "nobody has more by asking for a whole one");
+    for number in 1..8 {
+        assert_eq!(ada.delete(&whole.replace("w0", &format!("w{number}"))).await.0, 204);
+    }
+    eventually("the whole card", async || ada.get(&whole).await.1["phase"] == "Running").await;
+}
+
+#[tokio::test]
 async fn limits_differ_by_user_and_account_and_follow_who_is_in_it() {
     let file = "users: { ada: { workspaces: 2 } }\naccounts: { lab: { workspaces: 3, nvidia.com/gpu: 4 } }";
     let world = World::with(|settings| {

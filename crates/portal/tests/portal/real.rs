@@ -3,7 +3,10 @@
 //!
 //! `make real` offers the cluster and asks for these tests, which are ignored otherwise.
 
-use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::{
+    core::v1::{Namespace, Secret},
+    policy::v1::PodDisruptionBudget,
+};
 use kube::{
     Api,
     api::{DeleteParams, ListParams, PostParams},
@@ -18,11 +21,11 @@ use super::{
 };
 
 /// A user whose name nobody has had before: namespaces of real clusters outlive tests.
-async fn user(world: &World, name: &str) -> Browser {
+pub(crate) async fn user(world: &World, name: &str) -> Browser {
     world.user(&format!("{name}-{}", std::process::id())).await
 }
 
-async fn ends(world: World, of: &[&Browser]) {
+pub(crate) async fn ends(world: World, of: &[&Browser]) {
     let api: Api<Namespace> = Api::all(world.client.clone());
     for one in of {
         api.delete(&one.namespace().await, &DeleteParams::default()).await.unwrap();
@@ -30,17 +33,18 @@ async fn ends(world: World, of: &[&Browser]) {
     world.leaves().await;
 }
 
-/// Makes a workspace as soon as the cluster counts such: its quotas learn of new kinds every half minute.
-async fn desk(of: &Browser, more: Value) -> String {
+/// Makes a workspace as soon as the cluster counts such: its quotas learn of new kinds every half minute, and the portal
+/// waits for a part of it.
+pub(crate) async fn desk(of: &Browser, more: Value) -> String {
     let mut body = json!({ "name": "desk", "image": "busybox", "command": ["sleep", "1d"] });
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    for _ in 0..240 {
+    for _ in 0..6 {
         let (status, said) = of.post("/workspaces", body.clone()).await;
-        assert!(status == 201 || status == 503, "{said}");
         if status == 201 {
             return format!("/workspaces/{}/desk", of.namespace().await);
         }
-        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+        let told = said["message"].as_str().unwrap_or_default();
+        assert!(status == 503 && told.contains("does not yet count"), "{said}");
     }
     panic!("the cluster does not count workspaces");
 }
@@ -95,6 +99,34 @@ async fn a_workspace_lives_on_a_real_cluster_and_its_namespace_has_walls() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a real cluster: make real"]
+async fn a_drain_tells_at_once_which_budget_holds_which_pod() {
+    let world = World::real(|_| {}).await;
+    let (ada, admin) = (user(&world, "ada").await, world.admin().await);
+    let path = desk(&ada, json!({})).await;
+    let node = reaches(&ada, &path, "Running").await["node"].as_str().unwrap().to_owned();
+    let budgets: Api<PodDisruptionBudget> = Api::namespaced(world.client.clone(), &ada.namespace().await);
+    let budget = json!({ "metadata": { "name": "keep" },
+        "spec": { "minAvailable": 1, "selector": { "matchLabels": { "maar.io/workspace": "desk" } } } });
+    let budget = serde_json::from_value(budget).unwrap();
+    budgets.create(&PostParams::default(), &budget).await.unwrap();
+    eventually("the budget to be counted", async || {
+        let status = budgets.get("keep").await.unwrap().status;
+        status.is_some_and(|status| status.expected_pods == Some(1) && status.current_healthy == Some(1))
+    })
+    .await;
+    let drain = format!("/nodes/{node}/drain");
+    let (_, said) = admin.post(&drain, json!({ "timeoutSeconds": 2 })).await;
+    let text = said.as_str().unwrap();
+    assert!(text.contains("/desk: waits: The disruption budget keep needs 1 healthy pods"), "{text}");
+    assert!(text.contains("not drained: 0 Pods are gone"), "{text}");
+    budgets.delete("keep", &DeleteParams::default()).await.unwrap();
+    let (_, said) = admin.post(&drain, json!({ "timeoutSeconds": 60 })).await;
+    assert!(said.as_str().unwrap().contains("/desk: gone"), "{said}");
+    ends(world, &[&ada]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a real cluster: make real"]
 async fn what_the_manifest_does_not_grant_stays_forbidden() {
     let world = World::real(|_| {}).await;
     let forbidden = async |method: &str, path: &str, body: Value| {
@@ -129,6 +161,11 @@ async fn what_the_manifest_does_not_grant_stays_forbidden() {
         (
             "POST",
             "/api/v1/namespaces/kube-system/serviceaccounts/default/token",
+            json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} }),
+        ),
+        (
+            "POST",
+            "/api/v1/namespaces/maar-system/serviceaccounts/maar-portal/token",
             json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} }),
         ),
     ] {

@@ -31,7 +31,10 @@ impl Socket {
     /// Opens one, or tells the status that was answered instead.
     pub(crate) async fn open(address: SocketAddr, request: Request<()>) -> Result<Self, u16> {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let mut head = format!("GET {} HTTP/1.1\r\nHost: {address}\r\n", request.uri());
+        let mut head = format!("GET {} HTTP/1.1\r\n", request.uri());
+        if !request.headers().contains_key("host") {
+            write!(head, "Host: {address}\r\n").unwrap();
+        }
         for (name, value) in request.headers() {
             write!(head, "{name}: {}\r\n", value.to_str().unwrap()).unwrap();
         }

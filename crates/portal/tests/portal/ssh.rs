@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use maar_portal::Settings;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
@@ -19,18 +20,18 @@ use super::{
     absent::absent,
     browser::Browser,
     lives::reaches,
-    world::{World, clock_now, eventually},
+    world::{PASSWORD, World, clock_now, eventually},
 };
 
 /// A machine with OpenSSH and a key on it.
-struct Machine {
+pub(crate) struct Machine {
     folder: TempDir,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Machine {
     /// Nothing where there is no OpenSSH.
-    async fn new(world: &World, asks: &Browser) -> Option<Self> {
+    pub(crate) async fn new(world: &World, asks: &Browser) -> Option<Self> {
         if Command::new("ssh").arg("-V").stderr(Stdio::null()).status().await.is_err() {
             absent("ssh (openssh-client)");
             return None;
@@ -44,7 +45,7 @@ impl Machine {
         Some(machine)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -58,8 +59,25 @@ impl Machine {
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
+    /// What the certificate is called.
+    async fn key_id(&self) -> String {
+        let mut command = Command::new("ssh-keygen");
+        let shown = command.args(["-L", "-f", "key-cert.pub"]).current_dir(self.folder.path()).output();
+        let shown = text(&shown.await.unwrap().stdout);
+        let line = shown.lines().find_map(|line| line.trim().strip_prefix("Key ID: ")).unwrap();
+        line.trim_matches('"').to_owned()
+    }
+
+    /// Has the key certified.
+    async fn is_certified(&self, asks: &Browser) -> Value {
+        let (status, made) = asks.post("/me/ssh-certificates", json!({ "key": self.public() })).await;
+        assert_eq!(status, 201, "{made}");
+        std::fs::write(self.path("key-cert.pub"), made["certificate"].as_str().unwrap()).unwrap();
+        made
+    }
+
     /// What all of OpenSSH's programs are told.
-    fn program(&self, name: &str) -> Command {
+    pub(crate) fn program(&self, name: &str) -> Command {
         let mut command = Command::new(name);
         let known = format!("UserKnownHostsFile={}", self.path("known_hosts").display());
         let identity = format!("IdentityFile={}", self.path("key").display());
@@ -78,18 +96,18 @@ impl Machine {
         command
     }
 
-    fn ssh(&self, workspace: &str, before: &[&str], command: &[&str]) -> Command {
+    pub(crate) fn ssh(&self, workspace: &str, before: &[&str], command: &[&str]) -> Command {
         let mut ssh = self.program("ssh");
         ssh.args(["-p", &self.port.to_string(), "-l", workspace]).args(before).arg("127.0.0.1").args(command);
         ssh
     }
 
-    async fn run(&self, workspace: &str, command: &str) -> Output {
+    pub(crate) async fn run(&self, workspace: &str, command: &str) -> Output {
         ended(self.ssh(workspace, &[], &[command]), b"").await
     }
 
     /// Adds the key to the profile.
-    async fn adds_key(&self, browser: &Browser) -> String {
+    pub(crate) async fn adds_key(&self, browser: &Browser) -> String {
         let (status, made) = browser.post("/me/ssh-keys", json!({ "title": "", "key": self.public() })).await;
         assert_eq!((status, &made["title"]), (201, &json!("ada@desk")), "{made}");
         made["id"].as_str().unwrap().to_owned()
@@ -97,7 +115,7 @@ impl Machine {
 }
 
 /// Runs a program to its end, with this to read.
-async fn ended(mut command: Command, input: &[u8]) -> Output {
+pub(crate) async fn ended(mut command: Command, input: &[u8]) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_vec());
@@ -108,11 +126,11 @@ async fn ended(mut command: Command, input: &[u8]) -> Output {
     output
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn good(output: &Output) -> String {
+pub(crate) fn good(output: &Output) -> String {
     assert!(output.status.success(), "{:?}: {}", output.status, text(&output.stderr));
     text(&output.stdout)
 }
@@ -125,7 +143,7 @@ async fn desk(browser: &Browser) -> String {
 }
 
 /// Says back what it hears, for ever.
-async fn echo() -> u16 {
+pub(crate) async fn echo() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -139,12 +157,12 @@ async fn echo() -> u16 {
     port
 }
 
-async fn free_port() -> u16 {
+pub(crate) async fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port()
 }
 
 /// Connects as soon as somebody listens.
-async fn reached(port: u16) -> TcpStream {
+pub(crate) async fn reached(port: u16) -> TcpStream {
     for _ in 0..600 {
         if let Ok(stream) = TcpStream::connect(("127.0.0.1", port)).await {
             return stream;
@@ -155,7 +173,7 @@ async fn reached(port: u16) -> TcpStream {
 }
 
 /// What is said comes back, though it is much.
-async fn echoes(stream: TcpStream) {
+pub(crate) async fn echoes(stream: TcpStream) {
     let said: Vec<u8> = (0..1_000_000_u32).map(|number| number.to_le_bytes()[1]).collect();
     let (mut from, mut to) = stream.into_split();
     let sending = said.clone();
@@ -169,7 +187,7 @@ async fn echoes(stream: TcpStream) {
     drop(writing.await.unwrap());
 }
 
-async fn stops(mut child: Child) {
+pub(crate) async fn stops(mut child: Child) {
     child.start_kill().unwrap();
     child.wait().await.unwrap();
 }
@@ -188,11 +206,14 @@ async fn openssh_is_in_a_workspace_with_commands_shells_and_files() {
     let mut command = machine.ssh("desk", &["-o", "SendEnv=LANG LD_PRELOAD"], &["echo $LANG:$LD_PRELOAD"]);
     command.env("LANG", "xx_YY").env("LD_PRELOAD", "");
     assert_eq!(good(&ended(command, b"").await), "xx_YY:\n");
-    let typed = b"while [ \"$(stty size)\" != '24 80' ]; do sleep 0.05; done; echo is:$TERM; exit 3\n";
     let mut command = machine.ssh("desk", &["-tt"], &[]);
     command.env("TERM", "xterm-kitty");
-    let shell = ended(command, typed).await;
+    let shell = ended(command, b"echo is:$TERM; exit 3\n").await;
     assert!(text(&shell.stdout).contains("is:xterm-kitty"), "{shell:?}");
+    assert_eq!(shell.status.code(), Some(3));
+    // A client without a screen says 0 by 0. A program that looks at once sees what it is given for that.
+    let looks = ended(machine.ssh("desk", &["-tt"], &["stty size"]), b"").await;
+    assert_eq!(text(&looks.stdout).trim(), "24 80", "{looks:?}");
 
     // More than all buffers hold, both ways at once: neither direction may wait for the other.
     let much: Vec<u8> = (0..12_000_000_u32).map(|number| number.to_le_bytes()[2]).collect();
@@ -224,7 +245,9 @@ async fn openssh_is_in_a_workspace_with_commands_shells_and_files() {
     eventually("their ends", async || {
         let (_, log) = world.admin().await.get("/audit?action=closeSsh").await;
         let ends = log["items"].as_array().unwrap().clone();
-        ends.iter().any(|end| end["after"]["receivedBytes"].as_u64().unwrap() >= 12_000_000)
+        let told = |so: &dyn Fn(&Value) -> bool| ends.iter().any(|end| so(&end["after"]));
+        told(&|end| end["receivedBytes"].as_u64().unwrap() >= 12_000_000)
+            && told(&|end| end["code"] == 7 && end["seconds"].is_u64())
     })
     .await;
     let (_, keys) = ada.get("/me/ssh-keys").await;
@@ -245,6 +268,48 @@ async fn a_connection_has_as_many_commands_as_one_likes_one_after_another() {
     for round in 0..70 {
         let command = machine.ssh("desk", &["-S", "control"], &["echo $((6*7))"]);
         assert_eq!(good(&ended(command, b"").await), "42\n", "round {round}");
+    }
+    let (_, log) = world.admin().await.get("/audit?action=openSsh").await;
+    assert_eq!(log["items"].as_array().unwrap().len(), 1, "one connection");
+    stops(master).await;
+}
+
+/// A connection outlives the Pod: the next one has none of the files of the one before, whatever is remembered of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_goes_on_after_the_workspace_was_suspended_and_resumed() {
+    let Some(world) = World::local().await else { return };
+    let ada = world.user("ada").await;
+    let Some(machine) = Machine::new(&world, &ada).await else { return };
+    let until_told = json!(["sh", "-c", "trap exit TERM; sleep 1d & wait"]);
+    let path = ada.workspace("desk", json!({ "nodes": ["local"], "command": until_told })).await;
+    reaches(&ada, &path, "Running").await;
+    machine.adds_key(&ada).await;
+    let mut master = machine.ssh("desk", &["-M", "-N", "-S", "control"], &[]);
+    let master = master.stdin(Stdio::null()).spawn().unwrap();
+    eventually("the connection", async || machine.path("control").exists()).await;
+    std::fs::write(machine.path("file"), "kept here").unwrap();
+    let copies = async || {
+        let mut scp = machine.program("scp");
+        scp.args([
+            "-o",
+            "ControlPath=control",
+            "-P",
+            &machine.port.to_string(),
+            "file",
+            "desk@127.0.0.1:/tmp/file",
+        ]);
+        good(&ended(scp, b"").await);
+        good(&ended(machine.ssh("desk", &["-S", "control"], &["cat /tmp/file"]), b"").await)
+    };
+    assert_eq!(copies().await, "kept here");
+    for _ in 0..2 {
+        assert_eq!(ada.post(&format!("{path}/suspend"), json!({})).await.0, 204);
+        reaches(&ada, &path, "Suspended").await;
+        let asleep = ended(machine.ssh("desk", &["-S", "control"], &["true"]), b"").await;
+        assert!(text(&asleep.stderr).contains("is suspended"), "{asleep:?}");
+        assert_eq!(ada.post(&format!("{path}/resume"), json!({})).await.0, 204);
+        reaches(&ada, &path, "Running").await;
+        assert_eq!(copies().await, "kept here");
     }
     let (_, log) = world.admin().await.get("/audit?action=openSsh").await;
     assert_eq!(log["items"].as_array().unwrap().len(), 1, "one connection");
@@ -325,17 +390,16 @@ async fn only_certificates_of_ours_that_are_valid_open_the_door() {
     let Some(machine) = Machine::new(&world, &ada).await else { return };
     desk(&ada).await;
     assert_eq!(machine.run("desk", "true").await.status.code(), Some(255), "the key alone is nobody's");
-    let (status, made) = ada.post("/me/ssh-certificates", json!({ "key": machine.public() })).await;
-    assert_eq!(status, 201, "{made}");
-    std::fs::write(machine.path("key-cert.pub"), made["certificate"].as_str().unwrap()).unwrap();
+    machine.is_certified(&ada).await;
     assert_eq!(good(&machine.run("desk", "echo in").await), "in\n");
 
     let id = ada.get("/me").await.1["id"].as_str().unwrap().to_owned();
     let ours = world.records.secret("ssh-authority", "none", clock_now()).await.unwrap();
+    let named = machine.key_id().await;
     write_private(&machine.path("ours"), &ours);
     machine.keygen(&["-q", "-t", "ed25519", "-N", "", "-f", "theirs"]).await;
     let sign = async |words: &[&str]| {
-        machine.keygen(&[&["-q", "-I", "x"][..], words, &["key.pub"]].concat()).await;
+        machine.keygen(&[&["-q", "-I", &named][..], words, &["key.pub"]].concat()).await;
         machine.run("desk", "true").await.status.code()
     };
     assert_eq!(sign(&["-s", "ours", "-n", &id, "-V", "-1h:+1h"]).await, Some(0), "made by hand as ours are");
@@ -351,6 +415,12 @@ async fn only_certificates_of_ours_that_are_valid_open_the_door() {
     for (what, words) in wrong {
         assert_eq!(sign(words).await, Some(255), "{what}");
     }
+    machine.keygen(&["-q", "-I", "x", "-s", "ours", "-n", &id, "-V", "-1h:+1h", "key.pub"]).await;
+    assert_eq!(
+        machine.run("desk", "true").await.status.code(),
+        Some(255),
+        "it does not say what it ends with"
+    );
     let forwarding = ["-s", "ours", "-n", &id, "-V", "-1h:+1h", "-O", "no-port-forwarding"];
     assert_eq!(sign(&forwarding).await, Some(0));
     let through = ended(machine.ssh("desk", &["-W", "localhost:1"], &[]), b"").await;
@@ -358,6 +428,55 @@ async fn only_certificates_of_ours_that_are_valid_open_the_door() {
     let (status, _) =
         ada.post("/me/ssh-certificates", json!({ "key": machine.public(), "seconds": 90_000 })).await;
     assert_eq!(status, 422, "hours, not days");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_ends_with_the_key_or_the_session_that_made_it() {
+    let quick = |settings: &mut Settings| settings.look_again = Duration::from_millis(200);
+    let Some(world) = World::local_with(quick).await else { return };
+    let ada = world.user("ada").await;
+    let Some(machine) = Machine::new(&world, &ada).await else { return };
+    desk(&ada).await;
+    let enters = async || machine.run("desk", "true").await.status.code();
+    let (id, secret) = ada.key("ci", &["workspaces:write"]).await;
+    machine.is_certified(&world.browser().program(&secret)).await;
+    assert_eq!(enters().await, Some(0));
+    let running = tokio::spawn(ended(machine.ssh("desk", &[], &["echo open; sleep 600"]), b""));
+    eventually("the connection", async || {
+        let (_, log) = world.admin().await.get("/audit?action=openSsh").await;
+        log["items"].as_array().unwrap().len() >= 2
+    })
+    .await;
+    assert_eq!(ada.delete(&format!("/keys/{id}")).await.0, 204);
+    assert_eq!(enters().await, Some(255), "the key that made it is revoked");
+    let output = timeout(Duration::from_secs(30), running).await.expect("it ends").unwrap();
+    assert!(!output.status.success(), "what was open ends, too: {output:?}");
+
+    let other = world.browser();
+    assert_eq!(other.login("ada", PASSWORD).await.0, 200);
+    machine.is_certified(&other).await;
+    assert_eq!(enters().await, Some(0));
+    assert_eq!(other.post("/logout", json!({})).await.0, 204);
+    assert_eq!(enters().await, Some(255), "the session that made it is over");
+
+    let (_, secret) = ada.key("ci", &["workspaces:write"]).await;
+    machine.is_certified(&world.browser().program(&secret)).await;
+    assert_eq!(enters().await, Some(0));
+    let me = ada.get("/me").await.1["id"].as_str().unwrap().to_owned();
+    assert_eq!(world.admin().await.delete(&format!("/users/{me}/sessions")).await.0, 204);
+    assert_eq!(enters().await, Some(255), "all sessions of the user were ended");
+}
+
+#[tokio::test]
+async fn a_certificate_lasts_no_longer_than_what_made_it() {
+    let hour = |settings: &mut Settings| settings.session_life = jiff::SignedDuration::from_hours(1);
+    let world = World::with(hour).await;
+    let ada = world.user("ada").await;
+    let line = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOFq7mGyLsyNN4Ia0ORc1wHwJHQ5FDB7IwPGMRCzcK+x laptop";
+    let (status, made) = ada.post("/me/ssh-certificates", json!({ "key": line, "seconds": 43_200 })).await;
+    assert_eq!(status, 201, "{made}");
+    let until: jiff::Timestamp = made["expires"].as_str().unwrap().parse().unwrap();
+    assert!(until.duration_since(clock_now()) <= jiff::SignedDuration::from_hours(1), "{made}");
 }
 
 fn write_private(path: &Path, body: &str) {

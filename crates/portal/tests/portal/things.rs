@@ -52,6 +52,12 @@ async fn templates_are_saved_shared_cloned_and_carry_no_rights() {
     assert_eq!((status, &said["field"]), (422, &json!("template")), "it makes no job");
     let (status, made) = ada.post("/workspaces", ask).await;
     assert_eq!(status, 201, "{made}");
+    let admin = world.admin().await;
+    for (actor, outcome) in [("bob", "denied"), ("ada", "done")] {
+        let (_, log) = admin.get(&format!("/audit?action=createWorkspace&actor={actor}")).await;
+        let entry = &log["items"][0];
+        assert_eq!((&entry["outcome"], &entry["account"]), (&json!(outcome), &json!("lab")), "{entry}");
+    }
     let (_, desk) = ada.get(&format!("/workspaces/{}/desk", ada.namespace().await)).await;
     assert_eq!((&desk["account"], &desk["resources"]["cpu"]), (&json!("lab"), &json!("2")));
     assert_eq!(desk["spec"]["env"], json!([{ "name": "A", "value": "1" }, { "name": "B", "value": "2" }]));
@@ -93,6 +99,36 @@ async fn volumes_outlive_workspaces_and_are_not_deleted_under_them() {
     assert_eq!(ada.delete(&path).await.0, 204);
     eventually("the end of the volume", async || ada.delete("/volumes/data").await.0 == 204).await;
     eventually("its absence", async || !names(&ada.get("/volumes").await.1).contains(&"data")).await;
+}
+
+#[tokio::test]
+async fn a_volume_is_not_deleted_under_a_job_that_rests_or_waits_for_the_clock() {
+    let world = World::new().await;
+    let ada = world.user("ada").await;
+    assert_eq!(ada.post("/volumes", json!({ "name": "data", "size": "10Gi" })).await.0, 201);
+    let container = json!([{ "name": "main", "image": "busybox" }]);
+    let volume = json!([{ "name": "data", "persistentVolumeClaim": { "claimName": "data" } }]);
+    let job = |name: &str, template: Value, more: Value| {
+        let mut spec = json!({ "tasks": [{ "name": "main", "template": { "spec": template } }] });
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "metadata": { "name": name }, "spec": spec })
+    };
+    let mount = json!([{ "path": "/data", "claim": "data" }]);
+    let rests = job("rests", json!({ "containers": container }), json!({ "suspend": true, "mounts": mount }));
+    let clock = json!({ "schedule": { "cron": "0 3 1 1 *" } });
+    let nightly = job("nightly", json!({ "containers": container, "volumes": volume }), clock);
+    for body in [rests, nightly] {
+        let (status, said) = ada.post("/jobs", body).await;
+        assert_eq!(status, 201, "{said}");
+    }
+    let (status, said) = ada.delete("/volumes/data").await;
+    assert_eq!((status, &said["message"]), (409, &json!("it is used by job nightly, job rests")));
+    assert_eq!(ada.get("/volumes").await.1["items"][0]["usedBy"], json!(["job nightly", "job rests"]));
+    let namespace = ada.namespace().await;
+    for name in ["rests", "nightly"] {
+        assert_eq!(ada.delete(&format!("/jobs/{namespace}/{name}")).await.0, 204);
+    }
+    eventually("the end of the volume", async || ada.delete("/volumes/data").await.0 == 204).await;
 }
 
 #[tokio::test]

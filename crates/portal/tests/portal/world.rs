@@ -22,8 +22,8 @@ use maar_embedded::{Clock, Cluster, Config, UserInfo};
 use maar_jobs::JobsMetrics;
 use maar_nodes::{KubeletDirectory, LocalOptions, Options, Profile, find_sandbox, run_local, simulate};
 use maar_portal::{
-    Entropy, FirstAdmin, PasswordCost, Portal, Settings, SshKeys, SshSettings, first_admin, role, router,
-    with_ssh,
+    Clients, Entropy, FirstAdmin, PasswordCost, Portal, Settings, SshKeys, SshSettings, first_admin, role,
+    router, with_ssh,
 };
 use maar_records::Records;
 use maar_scheduler::{
@@ -45,6 +45,8 @@ pools:
     memory: 256Gi
     cards: { resource: nvidia.com/gpu, count: 8, vendor: nvidia, model: A, memory: 80Gi }
 "#;
+/// So that each world with a local node has a folder of its own.
+static WORLDS: AtomicUsize = AtomicUsize::new(0);
 pub(crate) const ORIGIN: &str = "http://portal.test";
 pub(crate) const FIRST: &str = "the first password";
 pub(crate) const PASSWORD: &str = "correct horse battery";
@@ -92,11 +94,15 @@ impl World {
 
     /// With a node besides that runs programs on this machine; nothing where there can be none.
     pub(crate) async fn local() -> Option<Self> {
+        Self::local_with(|settings| settings.look_again = Duration::from_millis(300)).await
+    }
+
+    pub(crate) async fn local_with(change: impl FnOnce(&mut Settings)) -> Option<Self> {
         let Ok(sandbox) = find_sandbox().await else {
             absent("bubblewrap");
             return None;
         };
-        Some(Self::start(|settings| settings.look_again = Duration::from_millis(300), Some(sandbox)).await)
+        Some(Self::start(change, Some(sandbox)).await)
     }
 
     async fn start(change: impl FnOnce(&mut Settings), sandbox: Option<maar_nodes::Sandbox>) -> Self {
@@ -105,7 +111,7 @@ impl World {
         maar_jobs::install(&client).await.unwrap();
         // The portal has the rights that its manifest gives it, and no others.
         grant(&client).await;
-        let own = cluster.client_as(portal_user());
+        let own = Clients::from(cluster.client_as(portal_user()));
         let stop = CancellationToken::new();
         let clock = Clock::wall();
         let clock = maar_nodes::Clock::new(move || clock.now());
@@ -116,9 +122,7 @@ impl World {
         kubelets.add(nodes.dialer());
         let mut folder = None;
         if let Some(sandbox) = sandbox {
-            // Tests run beside each other in one process, each with a node of its own.
-            static NEXT: AtomicUsize = AtomicUsize::new(0);
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let number = WORLDS.fetch_add(1, Ordering::Relaxed);
             let path = std::env::temp_dir().join(format!("maar-portal-{}-{number}", std::process::id()));
             let options = LocalOptions {
                 name: "local".into(),
@@ -149,7 +153,7 @@ impl World {
         grant(&client).await;
         let mut own = config.clone();
         own.auth_info = serde_json::from_value(json!({ "token": token(&client).await })).unwrap();
-        let own = Client::try_from(own).unwrap();
+        let own = Clients::try_from(own).unwrap();
         let stop = CancellationToken::new();
         let clock = Clock::wall();
         let clock = maar_nodes::Clock::new(move || clock.now());
@@ -165,7 +169,7 @@ impl World {
 
     /// The portal and what else works in the cluster; the portal with its own client.
     async fn serve(
-        (client, own): (Client, Client),
+        (client, own): (Client, Clients),
         change: impl FnOnce(&mut Settings),
         stop: CancellationToken,
         held: Held,
@@ -180,6 +184,7 @@ impl World {
         assert!(matches!(made.unwrap(), FirstAdmin::Made { name: "admin", .. }));
         let portal =
             Portal::new(settings, own.clone(), records.clone(), Arc::new(SystemClock), entropy).unwrap();
+        let own = own.client;
         let (address, ssh) = run((&client, &own), &portal, &stop).await;
         tokio::time::timeout(Duration::from_secs(20), portal.ready()).await.unwrap();
         let router = router(&portal);
@@ -326,7 +331,7 @@ async fn run(
 
 /// Looks until it is so, for a while.
 pub(crate) async fn eventually(what: &str, so: impl AsyncFn() -> bool) {
-    for _ in 0..400 {
+    for _ in 0..1600 {
         if so().await {
             return;
         }

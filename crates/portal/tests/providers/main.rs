@@ -9,6 +9,7 @@ mod development;
 mod guarded;
 mod idp;
 mod limits;
+mod logged;
 mod oauth2;
 mod oidc;
 mod proxy;

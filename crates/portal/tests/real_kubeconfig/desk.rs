@@ -20,7 +20,7 @@ use maar_portal::{
     Entropy, IssuerSettings, KubeconfigMode, KubeconfigSettings, PasswordCost, Portal, ProofKey, Settings,
     first_admin, role, router,
 };
-use maar_records::Records;
+use maar_records::{KubeconfigId, Records, UserId};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -82,7 +82,9 @@ async fn client(server: &Server) -> Client {
 fn settings(server: &Server) -> Settings {
     let mut settings = Settings::at(vec![server.issuer.clone(), ORIGIN.to_owned()]);
     settings.password_cost = PasswordCost::CHEAP;
-    settings.issuer = Some(IssuerSettings::new(&[7; 32]).unwrap());
+    let clients = "clients:\n- { id: elsewhere, native: true, redirects: ['http://127.0.0.1/callback'] }\n";
+    let issuer = IssuerSettings::new(&[7; 32]).unwrap();
+    settings.issuer = Some(issuer.with_clients(clients, &|_| Ok(String::new())).unwrap());
     let (address, authority) = server.reached();
     let told = KubeconfigSettings::at(address, Some(authority));
     settings.kubeconfig = Some(KubeconfigSettings { modes: KubeconfigMode::ALL.to_vec(), ..told });
@@ -184,6 +186,22 @@ impl Desk {
         Person::of(browser).await
     }
 
+    /// A kubeconfig of somebody that only this portal knows of.
+    pub(crate) async fn known_kubeconfig(&self, person: &Person) -> String {
+        let now = SystemClock.now();
+        let kubeconfig = maar_records::Kubeconfig {
+            id: KubeconfigId::new("d-0123456789abcdef01234567"),
+            user: UserId::new(&person.id),
+            mode: KubeconfigMode::Oidc.as_str().to_owned(),
+            device: "laptop".to_owned(),
+            created_at: now,
+            expires_at: now + shifted(1),
+            revoked_at: None,
+        };
+        self.records.create_kubeconfig(&kubeconfig).await.unwrap();
+        kubeconfig.id.as_str().to_owned()
+    }
+
     /// A token for a client, by the code flow; with the name of a kubeconfig, tied to it.
     pub(crate) async fn id_token(&self, person: &Person, client: &str, kubeconfig: &str) -> String {
         let proof = ProofKey::new([9; 32]);
@@ -199,7 +217,10 @@ impl Desk {
         let asked = person.browser.request("GET", &format!("/oauth/authorize?{query}"));
         let (status, headers, said) = person.browser.send(asked.body(Body::empty()).unwrap()).await;
         assert_eq!(status, 303, "{said}");
-        let back = headers[header::LOCATION].to_str().unwrap().split_once('?').unwrap().1.to_owned();
+        let place = headers[header::LOCATION].to_str().unwrap().replace("/consent/", "/consents/");
+        let (status, way) = person.browser.post(&place, json!({ "approve": true })).await;
+        assert_eq!(status, 200, "{way}");
+        let back = way["redirect"].as_str().unwrap().split_once('?').unwrap().1.to_owned();
         let code = form_urlencoded::parse(back.as_bytes()).find(|(name, _)| name == "code");
         let code = code.unwrap_or_else(|| panic!("{back}")).1.into_owned();
         let made = self

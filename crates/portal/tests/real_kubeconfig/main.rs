@@ -10,12 +10,14 @@ mod absent;
 #[path = "../portal/browser.rs"]
 mod browser;
 mod desk;
+mod forged;
 mod server;
 mod world {
     pub(crate) const ORIGIN: &str = "http://portal.test";
 }
 
 use desk::{Desk, shifted};
+use rcgen::{Issuer, KeyPair};
 use serde_json::json;
 use server::Server;
 
@@ -44,6 +46,23 @@ async fn a_real_api_server_believes_us_and_nobody_who_pretends() {
         );
     }
 
+    let (id, _) = ada.kubeconfig("certificate").await;
+    let name = format!("maar:{}:{id}", ada.id);
+    let with = |authority: &Issuer<'_, KeyPair>, years| {
+        let kubeconfig = forged::kubeconfig(&server, authority, &name, years);
+        server.kubectl(&kubeconfig, &["get", "pods", "--namespace", &own])
+    };
+    let (ours, theirs) = (forged::own_authority(&server), forged::foreign_authority(&server));
+    assert_eq!(with(&ours, (2020, 2090)), Ok(()), "what is refused below is refused for one reason");
+    for (what, authority, years) in [
+        ("expired", &ours, (2020, 2024)),
+        ("not valid yet", &ours, (2089, 2090)),
+        ("signed by another", &theirs, (2020, 2090)),
+    ] {
+        let said = with(authority, years).unwrap_err();
+        assert!(said.contains("Unauthorized") || said.contains("logged in"), "{what}: {said}");
+    }
+
     let id = ada.kubeconfig("oidc").await.0;
     let token = desk.id_token(&ada, "kubernetes", &id).await;
     // The server reads the provider's keys when it first can.
@@ -58,14 +77,15 @@ async fn a_real_api_server_believes_us_and_nobody_who_pretends() {
         assert!(said.contains("Unauthorized") || said.contains("logged in"), "{what}: {said}");
     };
     refused(&changed(&token), "changed");
-    refused(&desk.id_token(&ada, "maar-cli", "").await, "for another audience");
+    refused(&desk.id_token(&ada, "elsewhere", "").await, "for another audience");
     // The same provider by name, with other keys; and with our keys, an hour ago.
     let foreign = Desk::foreign(&server).await;
     let eve = foreign.user("ada").await;
-    refused(&foreign.id_token(&eve, "kubernetes", "").await, "signed by another");
+    let hers = foreign.known_kubeconfig(&eve).await;
+    refused(&foreign.id_token(&eve, "kubernetes", &hers).await, "signed by another");
     let old = desk.with_clock(&server, -shifted(1)).await;
     let before = old.sign_in("ada").await;
-    refused(&old.id_token(&before, "kubernetes", "").await, "expired");
+    refused(&old.id_token(&before, "kubernetes", &id).await, "expired");
 
     ada.revoke(&id).await;
     let said = server.with_token(&token, &own).unwrap_err();

@@ -91,6 +91,12 @@ impl Server {
         (cluster["server"].as_str().unwrap().to_owned(), String::from_utf8(authority).unwrap())
     }
 
+    /// The certificate of the cluster's authority, and its key.
+    pub(crate) fn authority(&self) -> (String, String) {
+        let read = |name: &str| std::fs::read_to_string(self.admin.with_file_name("pki").join(name)).unwrap();
+        (read("ca.crt"), read("ca.key"))
+    }
+
     fn run(&self, kubeconfig: &Path, words: &[&str]) -> Result<String, String> {
         let kubectl = dev_real(&["env", "--name", &self.name]).unwrap();
         let kubectl =

@@ -34,7 +34,7 @@ pub(super) async fn admit(
 
 async fn create(portal: &Portal, profile: &Profile, admission: &Admission) -> Result<User, Refusal> {
     let identity = &profile.identity;
-    let taken = |name: &str| !admission.trust_names && has_part(portal, name);
+    let taken = |name: &str| !admission.trust_names && means_somebody(portal, name);
     for name in names(profile.name.as_deref(), &identity.provider, &identity.subject) {
         if taken(&name) {
             continue;
@@ -60,10 +60,13 @@ async fn create(portal: &Portal, profile: &Profile, admission: &Admission) -> Re
     Err(Refusal::refused("no name is left for this user"))
 }
 
-/// Accounts list people by name, also before they have ever signed in. A name that has such a part is not for the first
-/// who chooses it.
-fn has_part(portal: &Portal, name: &str) -> bool {
+/// Accounts, profiles and limits list people by name, also before they have ever signed in. A name to which something is
+/// given there is not for the first who chooses it.
+fn means_somebody(portal: &Portal, name: &str) -> bool {
+    let settings = &portal.settings;
     portal.live.roles(name).values().any(|role| *role > AccountRole::Guest)
+        || settings.profiles.lists(name)
+        || settings.special_limits.users.contains_key(name)
 }
 
 /// Brings up to date what the provider decides.

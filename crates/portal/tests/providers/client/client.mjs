@@ -36,7 +36,7 @@ await openid.tokenRevocation(tool, rotated.refresh_token);
 const revoked = await refused(openid.refreshTokenGrant(tool, rotated.refresh_token));
 say({ claims, userinfo, rotated: rotated.refresh_token !== tokens.refresh_token, revoked, fixed });
 
-const device = await openid.discovery(new URL(issuer), 'kubernetes', {}, openid.None(), { execute });
+const device = await openid.discovery(new URL(issuer), 'maar-cli', {}, openid.None(), { execute });
 const begun = await openid.initiateDeviceAuthorization(device, { scope: 'openid groups' });
 say({ code: begun.user_code });
 const granted = await openid.pollDeviceAuthorizationGrant(device, begun);

@@ -1,8 +1,8 @@
 //! Who may share an answer.
 
-use crate::access::{AccountRole, Person};
+use super::{AccountRole, Person};
 
-/// All to whom the same work is visible. Whatever [`decide`](crate::access::decide) looks at to say who sees work must be
+/// All to whom the same work is visible. Whatever [`decide`](super::decide) looks at to say who sees work must be
 /// in it: two people of one audience get the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Audience(Option<String>);
@@ -86,10 +86,11 @@ mod tests {
             if Audience::of(&one) != Audience::of(&other) {
                 return Ok(());
             }
-            for kind in [Kind::Workspace, Kind::Job] {
+            for kind in [Kind::Workspace, Kind::Job, Kind::Pod] {
                 for namespace in [&one.namespace, &other.namespace, "user-bob"] {
-                    for account in ["lab", "default", "rich"] {
-                        let object = Object::work(kind, namespace, Some(account));
+                    for account in [Some("lab"), Some("default"), Some("rich"), None] {
+                        let account = account.map(str::to_owned);
+                        let object = Object { account, ..Object::work(kind, namespace, None) };
                         let (one, other) = (subject(one.clone()), subject(other.clone()));
                         prop_assert_eq!(may(&one, Verb::See, &object), may(&other, Verb::See, &object));
                         if Audience::of(one.person().unwrap()).is_all() {
