@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::report::Report;
-use crate::{compare, core, limits, memory, packing, portal, scheduler, serve, ssh, start, up};
+use crate::{compare, core, limits, memory, packing, portal, proxy, scheduler, serve, ssh, start, up};
 
 /// Measures the embedded cluster beside a real Kubernetes on the same machine.
 #[derive(Debug, Parser)]
@@ -54,6 +54,8 @@ enum Command {
     Packing(packing::Arguments),
     /// The portal before 1000 nodes of 8 cards and 10,000 Pods
     Portal,
+    /// The proxy of apps beside a direct connection: how much later the slowest answers come
+    Proxy,
     /// SSH into a workspace: scp of 1 GB, and 200 idle connections
     Ssh,
     /// How long a test cluster takes to start, in this build
@@ -95,6 +97,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
             Some(Command::Memory) => memory::run(&mut report).await,
             Some(Command::Packing(arguments)) => packing::run(arguments, &mut report),
             Some(Command::Portal) => portal::run(&mut report).await,
+            Some(Command::Proxy) => proxy::run(options, &mut report).await,
             Some(Command::Ssh) => ssh::run(options, &mut report).await,
             Some(Command::Start) => start::run(&mut report).await,
             Some(Command::Up) => up::run(options, &mut report).await,

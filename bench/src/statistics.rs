@@ -28,7 +28,8 @@ impl Rounds {
         self.0.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    fn most(&self) -> f64 {
+    /// The worst, where less is better.
+    pub(crate) fn most(&self) -> f64 {
         self.0.iter().copied().fold(0.0, f64::max)
     }
 

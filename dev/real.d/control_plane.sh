@@ -90,7 +90,7 @@ start_controller_manager() {
     --bind-address=127.0.0.1 --secure-port="$(port_of kube-controller-manager)" \
     --tls-cert-file="$pki/controller-manager.crt" --tls-private-key-file="$pki/controller-manager.key" \
     --kubeconfig="$kubeconfig" --authentication-kubeconfig="$kubeconfig" --authorization-kubeconfig="$kubeconfig" \
-    --leader-elect=false --kube-api-qps=500 --kube-api-burst=1000 --pvclaimbinder-sync-period=2s \
+    --leader-elect=false --kube-api-qps=500 --kube-api-burst=1000 --pvclaimbinder-sync-period=2s --resource-quota-sync-period=5s \
     --flex-volume-plugin-dir="$STATE/volume-plugins" \
     --cluster-signing-cert-file="$pki/ca.crt" --cluster-signing-key-file="$pki/ca.key" --root-ca-file="$pki/ca.crt" \
     --service-account-private-key-file="$pki/service-account.key" --use-service-account-credentials

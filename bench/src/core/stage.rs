@@ -94,6 +94,7 @@ impl Stage {
                 uid,
                 labels: Arc::new(BTreeMap::new()),
                 shape: Arc::clone(&shape),
+                volumes: Arc::default(),
                 group: id,
                 task: "".into(),
                 priority: 0,

@@ -12,8 +12,6 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use super::serve::FIRST;
-
 const PASSWORD: &str = "correct horse battery";
 
 /// One connection; requests on it go one after another.
@@ -21,14 +19,11 @@ pub(super) struct Lane {
     authority: String,
     sender: SendRequest<Full<Bytes>>,
     /// What says who asks.
-    pub(super) proof: Option<(header::HeaderName, String)>,
+    pub(super) proof: Option<Proof>,
 }
 
 impl Lane {
-    pub(super) async fn open(
-        authority: &str,
-        proof: Option<(header::HeaderName, String)>,
-    ) -> anyhow::Result<Self> {
+    pub(super) async fn open(authority: &str, proof: Option<Proof>) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(authority).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
@@ -72,16 +67,26 @@ impl Lane {
     }
 }
 
-/// Signs in as the first administrator; what says who that is.
-pub(super) async fn sign_in(authority: &str) -> anyhow::Result<(header::HeaderName, String)> {
+/// What says who asks.
+pub(super) type Proof = (header::HeaderName, String);
+
+/// A new user, signed in.
+pub(super) async fn newcomer(authority: &str, admin: &Proof, name: &str) -> anyhow::Result<Proof> {
+    let mut lane = Lane::open(authority, Some(admin.clone())).await?;
+    let made = lane.json(Method::POST, "/api/v1/users", &json!({ "name": name })).await?;
+    sign_in(authority, name, made["password"].as_str().context("a user without a password")?).await
+}
+
+/// Signs in with a password that has to be changed; what says who that is.
+pub(super) async fn sign_in(authority: &str, name: &str, first: &str) -> anyhow::Result<Proof> {
     let mut lane = Lane::open(authority, None).await?;
-    let login = json!({ "name": "admin", "password": FIRST });
+    let login = json!({ "name": name, "password": first });
     let answer = lane.send(Method::POST, "/api/v1/login", login.to_string().into()).await?;
     let cookie = answer.headers().get(header::SET_COOKIE).context("a login without a cookie")?;
     let cookie = cookie.to_str()?.split(';').next().context("an empty cookie")?.to_owned();
     answer.into_body().collect().await?;
     lane.proof = Some((header::COOKIE, cookie));
-    let change = json!({ "current": FIRST, "new": PASSWORD });
+    let change = json!({ "current": first, "new": PASSWORD });
     lane.json(Method::PUT, "/api/v1/me/password", &change).await?;
     lane.proof.context("nobody is signed in")
 }

@@ -9,11 +9,17 @@ use std::{
 
 use axum::{Router, body::Bytes, extract::State, routing::get};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use kube::{Api, Client, api::PostParams, core::DynamicObject, discovery::ApiResource};
+use kube::{
+    Api, Client,
+    api::PostParams,
+    core::{DynamicObject, GroupVersionKind},
+    discovery::ApiResource,
+};
 use maar_controller::{
     Environment, RoleConfig,
     clock::{Clock as _, SystemClock},
     process::Process,
+    telemetry::LogFormat,
 };
 use maar_embedded::{Clock, Cluster, Config};
 use maar_jobs::JobsMetrics;
@@ -34,6 +40,10 @@ const NODES: usize = 1000;
 const CARDS: usize = 8;
 /// Pods of each node: all cards are held, and some Pods hold none.
 const PODS: usize = 10;
+/// Users with a namespace each, and what each of them has. It is suspended, so that it shows in lists and adds no Pods.
+const USERS: usize = 50;
+const WORKSPACES: usize = 40;
+const JOBS: usize = 20;
 const PARALLEL: usize = 64;
 const PROFILE: &str = r#"
 name: bench
@@ -61,7 +71,10 @@ pub(crate) fn serve() -> anyhow::Result<()> {
         let options = Options::in_process("bench", maar_nodes::Clock::new(move || clock.now()), 1);
         let nodes = simulate(client.clone(), Profile::parse(PROFILE)?, options, stop.clone()).await?;
         cluster.set_kubelets(nodes.dialer());
+        // As in production: a line for every request. Where it goes is nowhere.
+        maar_controller::telemetry::install(LogFormat::Json, "info")?;
         fill(&client).await?;
+        work(&client).await?;
         let (listener, raw) = (bind().await?, bind().await?);
         let (portal, bytes) = (listener.local_addr()?, raw.local_addr()?);
         let served = start(&client, listener, &stop).await?;
@@ -150,6 +163,50 @@ async fn fill(client: &Client) -> anyhow::Result<()> {
     });
     made.buffer_unordered(PARALLEL).try_collect::<Vec<()>>().await?;
     Ok(())
+}
+
+/// Workspaces and jobs of many people, for lists.
+async fn work(client: &Client) -> anyhow::Result<()> {
+    let namespaces: Api<DynamicObject> = Api::all_with(client.clone(), &kind("Namespace"));
+    for user in 0..USERS {
+        let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": format!("user-{user}") } });
+        namespaces.create(&PostParams::default(), &serde_json::from_value(namespace)?).await?;
+    }
+    let owned = |count: usize| (0..USERS).flat_map(move |user| (0..count).map(move |number| (user, number)));
+    let made = owned(WORKSPACES).map(|(user, number)| workspace(user, number));
+    let made = made.chain(owned(JOBS).map(|(user, number)| job(user, number)));
+    let create = |object: Value| async move {
+        let object: DynamicObject = serde_json::from_value(object)?;
+        let resource =
+            ApiResource::from_gvk(&GroupVersionKind::try_from(object.types.clone().unwrap_or_default())?);
+        let namespace = object.metadata.namespace.clone().unwrap_or_default();
+        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &namespace, &resource);
+        api.create(&PostParams::default(), &object).await?;
+        anyhow::Ok(())
+    };
+    stream::iter(made).map(create).buffer_unordered(PARALLEL).try_collect::<Vec<()>>().await?;
+    Ok(())
+}
+
+fn workspace(user: usize, number: usize) -> Value {
+    let name = format!("desk-{number}");
+    json!({
+        "apiVersion": "maar.io/v1alpha1", "kind": "Workspace",
+        "metadata": { "name": name, "namespace": format!("user-{user}") },
+        "spec": { "image": "registry.example/team/pytorch:2.9", "user": format!("user-{user}"), "state": "Suspended",
+            "resources": { "cpu": "8", "memory": "64Gi" }, "cards": { "count": 1 } },
+    })
+}
+
+fn job(user: usize, number: usize) -> Value {
+    let container = json!({ "name": "main", "image": "registry.example/team/pytorch:2.9" });
+    let task = json!({ "name": "worker", "replicas": 4, "cards": { "count": 8 },
+        "template": { "spec": { "containers": [container] } } });
+    json!({
+        "apiVersion": "maar.io/v1alpha1", "kind": "AIJob",
+        "metadata": { "name": format!("train-{number}"), "namespace": format!("user-{user}") },
+        "spec": { "user": format!("user-{user}"), "suspend": true, "tasks": [task] },
+    })
 }
 
 fn kind(kind: &str) -> ApiResource {

@@ -4,13 +4,16 @@ mod account;
 mod cleanup;
 mod client;
 mod completion;
+mod cp;
 mod explain;
 mod failure;
+mod forward;
 mod grant;
 mod job;
 mod jobs;
 mod kubeconfig;
 mod login;
+mod namespaces;
 mod oauth;
 mod output;
 mod policy;
@@ -18,6 +21,7 @@ mod portal;
 mod records;
 mod reference;
 mod remote;
+mod run;
 mod scheduler;
 mod simulate;
 mod ssh;
@@ -54,6 +58,10 @@ enum Command {
     Ssh(ssh::Arguments),
     /// Print or write settings for ssh, scp, sftp and editors.
     SshConfig(ssh::ConfigArguments),
+    /// Reach ports of a workspace on this machine.
+    Forward(forward::Arguments),
+    /// Copy files to and from a workspace.
+    Cp(cp::Arguments),
     /// Submit, list, follow and stop jobs.
     Job(job::Arguments),
     /// Write, list and revoke kubeconfigs for your namespace.
@@ -100,6 +108,8 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Workspace(arguments) => workspace::run(arguments).await,
         Command::Ssh(arguments) => ssh::run(arguments).await,
         Command::SshConfig(arguments) => ssh::write_config(arguments).await,
+        Command::Forward(arguments) => forward::run(arguments).await,
+        Command::Cp(arguments) => cp::run(arguments).await,
         Command::Job(arguments) => job::run(arguments).await,
         Command::Kubeconfig(arguments) => kubeconfig::run(arguments).await,
         Command::Account(arguments) => account::run(arguments).await,

@@ -28,7 +28,10 @@ async fn up(folder: &Path) -> Child {
 }
 
 async fn maar(folder: &Path, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_maar")).args(words).current_dir(folder).output().await.unwrap()
+    let mut command = Command::new(env!("CARGO_BIN_EXE_maar"));
+    // Whoever runs the tests may be logged in somewhere.
+    command.args(words).env("MAAR_LOGIN", folder.join("login.json")).current_dir(folder);
+    command.output().await.unwrap()
 }
 
 /// Runs a command that succeeds, and returns what it said.
@@ -86,6 +89,10 @@ async fn people_submit_look_at_and_stop_jobs() {
     assert!(text.contains("nodes"), "{text}");
     let unheard = ["explain", "pod", "huge-main-0", "--explain-url", "http://127.0.0.1:9"];
     assert_eq!(code(here, &unheard).await, Some(5));
+    let asked = says(here, &["explain", "job", "huge"]).await;
+    assert!(asked.contains("(by the scheduler at http"), "{asked}");
+    let unheard = ["job", "explain", "huge", "--explain-url", "http://127.0.0.1:9"];
+    assert_eq!(code(here, &unheard).await, Some(5));
 
     says(here, &["account", "create", "vision", "--deserved", "nvidia.com/gpu=8", "--member", "ada=admin"])
         .await;
@@ -94,11 +101,12 @@ async fn people_submit_look_at_and_stop_jobs() {
     assert!(says(here, &["top"]).await.contains("NODE "));
     assert!(says(here, &["top", "accounts"]).await.contains("vision"));
 
-    let rows: [(&[&str], i32); 8] = [
+    let rows: [(&[&str], i32); 9] = [
         (&["job", "get", "nobody"], 3),
         (&["explain", "pod", "nobody"], 3),
         (&["explain", "pod", "huge-main-0", "--explain-url", "nowhere"], 2),
         (&["job", "logs", "train"], 3),
+        (&["job", "logs", "huge", "--task", "nobody"], 3),
         (&["job", "submit"], 2),
         (&["job", "submit", "--image", "i", "--env", "A"], 2),
         (&["account", "create", "vision"], 4),

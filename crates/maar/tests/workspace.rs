@@ -86,6 +86,46 @@ async fn change_password(address: &str, first: &str) -> String {
     cookie
 }
 
+/// Commands for jobs, through the portal: they say what they say by a kubeconfig.
+async fn jobs_by_both_ways(here: &Path, namespace: &str) {
+    let read = async |words: &[&str]| -> Value { serde_json::from_str(&says(here, words).await).unwrap() };
+    let submit =
+        ["job", "submit", "--name", "train", "--image", "busybox", "--gpus", "1", "--", "sleep", "1d"];
+    let table = says(here, &submit).await;
+    assert!(table.starts_with("NAME ") && table.contains("train"), "{table}");
+    assert_eq!(maar(here, &submit, "").await.status.code(), Some(4), "it exists already");
+    says(here, &["job", "suspend", "train", "--wait"]).await;
+    let by_portal = read(&["job", "get", "train", "-o", "json"]).await;
+    let by_cluster = read(&["job", "get", "train", "-o", "json", "-n", namespace]).await;
+    assert_eq!(by_portal["spec"], by_cluster["spec"]);
+    assert_eq!(
+        (&by_portal["status"]["phase"], &by_portal["spec"]["user"]),
+        (&"Suspended".into(), &"admin".into())
+    );
+    let row = |text: String| text.lines().find(|line| line.starts_with("train")).map(str::to_owned).unwrap();
+    let same = |one: &str, other: &str| {
+        // Ages may differ by a second.
+        let words = |text: &str| text.split_whitespace().take(6).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(one), words(other));
+    };
+    same(&row(says(here, &["job", "list"]).await), &row(says(here, &["job", "list", "-n", namespace]).await));
+    assert!(says(here, &["explain", "job", "train"]).await.starts_with("job train is Suspended"));
+    says(here, &["job", "resume", "train", "--wait"]).await;
+    for (words, want) in [
+        (&["job", "logs", "train", "--task", "nobody"][..], 3),
+        (&["job", "get", "../nodes"][..], 3),
+        (&["job", "list", "--parent", "train"][..], 2),
+    ] {
+        assert_eq!(maar(here, words, "").await.status.code(), Some(want), "{words:?}");
+    }
+    assert!(
+        says(here, &["top"]).await.contains("NODE ")
+            && says(here, &["top", "accounts"]).await.contains("NAME ")
+    );
+    says(here, &["job", "cancel", "train", "--wait"]).await;
+    assert!(says(here, &["job", "list", "-o", "yaml"]).await.contains("phase: Aborted"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn people_log_in_and_use_workspaces() {
     let folder = tempfile::tempdir().unwrap();
@@ -114,6 +154,9 @@ async fn people_log_in_and_use_workspaces() {
     let list: Value = serde_json::from_str(&says(here, &["workspace", "list", "-o", "json"]).await).unwrap();
     assert_eq!((&list["items"][0]["name"], &list["items"][0]["user"]), (&"desk".into(), &"admin".into()));
     says(here, &["workspace", "logs", "desk", "--tail", "5"]).await;
+    assert_eq!(says(here, &["ws", "exec", "desk", "--", "hostname"]).await, "desk\n", "through the portal");
+    assert_eq!(maar(here, &["ws", "exec", "desk", "--", "false"], "").await.status.code(), Some(1));
+    assert_eq!(maar(here, &["ws", "exec", "none", "--", "id"], "").await.status.code(), Some(3));
     assert!(says(here, &["ws", "stop", "desk", "--wait"]).await.contains("Suspended"));
     assert!(says(here, &["ws", "resume", "desk", "--wait"]).await.contains("Running"));
     let again = maar(here, &create, "").await;
@@ -132,6 +175,8 @@ async fn people_log_in_and_use_workspaces() {
     assert!(says(here, &["ws", "list", "-n", namespace]).await.contains("desk"));
     says(here, &["ws", "delete", "desk", "--wait"]).await;
     assert_eq!(maar(here, &["ws", "get", "desk"], "").await.status.code(), Some(3));
+
+    jobs_by_both_ways(here, namespace).await;
 
     assert!(says(here, &["completion", "bash"]).await.contains("workspace"));
     says(here, &["login", "--forget"]).await;
@@ -265,4 +310,99 @@ async fn people_are_in_workspaces_by_their_own_ssh() {
     let pid = cluster.id().unwrap().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().await.unwrap().success());
     assert!(cluster.wait().await.unwrap().success());
+}
+
+/// Whether programs of this machine can be workspaces.
+async fn local_node_is_offered() -> bool {
+    let found = Command::new("bwrap").arg("--version").stdout(Stdio::null()).status().await;
+    if !found.is_ok_and(|status| status.success()) {
+        absent::absent("bubblewrap");
+        return false;
+    }
+    true
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_copy_files_and_reach_ports() {
+    if !local_node_is_offered().await {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let (_cluster, address, first) = up(here).await;
+    change_password(&address, &first).await;
+    let login = ["login", &address, "--user", "admin", "--password-stdin"];
+    assert!(maar(here, &login, "correct horse battery\n").await.status.success());
+    let create =
+        ["ws", "create", "desk", "--image", "none", "--node", "local", "--wait", "--", "sleep", "1d"];
+    assert!(says(here, &create).await.contains("Running"));
+    let list: Value = serde_json::from_str(&says(here, &["ws", "list", "-o", "json"]).await).unwrap();
+    let namespace = list["items"][0]["namespace"].as_str().unwrap().to_owned();
+    let through = [&[][..], &["-n", namespace.as_str()]];
+
+    let data = here.join("data");
+    std::fs::create_dir_all(data.join("deep")).unwrap();
+    let large = vec![7_u8; 3 << 20];
+    std::fs::write(data.join("deep/large"), &large).unwrap();
+    std::fs::write(data.join("small"), "small").unwrap();
+    for (number, more) in through.into_iter().enumerate() {
+        let (there, back) = (format!("desk:/tmp/copy-{number}"), format!("back-{number}"));
+        says(here, &[&["cp", "data", &there], more].concat()).await;
+        let script = format!("cat /tmp/copy-{number}/small");
+        assert_eq!(says(here, &["ws", "exec", "desk", "--", "sh", "-c", &script]).await, "small");
+        says(here, &[&["cp", &there, &back], more].concat()).await;
+        assert_eq!(std::fs::read(here.join(&back).join("deep/large")).unwrap(), large);
+        // Into a folder that is there, under its own name.
+        says(here, &[&["cp", "data/small", &format!("{there}/deep")], more].concat()).await;
+        says(here, &[&["cp", &format!("{there}/deep/small"), "."], more].concat()).await;
+        assert_eq!(std::fs::read_to_string(here.join("small")).unwrap(), "small");
+    }
+    let fails = async |words: &[&str], code: i32, word: &str| {
+        let output = maar(here, words, "").await;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+        assert!(said.contains(word), "{words:?}: {said}");
+    };
+    fails(&["cp", "data", "data2"], 2, "workspace").await;
+    fails(&["cp", "none", "desk:/tmp"], 1, "none").await;
+    fails(&["cp", "desk:/tmp/none", "."], 1, "none").await;
+    fails(&["cp", "data", "away:/tmp"], 3, "exist").await;
+    fails(&["forward", "desk", "x"], 2, "8888").await;
+    fails(&["forward", "away", "80"], 3, "exist").await;
+
+    let program = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = program.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = program.accept().await {
+            tokio::spawn(async move {
+                let (mut reader, mut writer) = stream.split();
+                let _ = tokio::io::copy(&mut reader, &mut writer).await;
+            });
+        }
+    });
+    for more in through {
+        let mut forward = Command::new(env!("CARGO_BIN_EXE_maar"))
+            .args([&["forward", "desk", &format!(":{port}")], more].concat())
+            .env("MAAR_LOGIN", here.join("login.json"))
+            .current_dir(here)
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(forward.stderr.take().unwrap()).lines();
+        let local = loop {
+            let line = lines.next_line().await.unwrap().unwrap();
+            if let Some((local, _)) = line.split_once(" -> desk:") {
+                break local.to_owned();
+            }
+        };
+        for _ in 0..2 {
+            let mut stream = tokio::net::TcpStream::connect(&local).await.unwrap();
+            stream.write_all(&large).await.unwrap();
+            let mut echo = vec![0; large.len()];
+            tokio::io::AsyncReadExt::read_exact(&mut stream, &mut echo).await.unwrap();
+            assert!(echo == large, "what comes back is what was sent");
+        }
+        forward.kill().await.unwrap();
+    }
 }

@@ -7,7 +7,7 @@ mod usage;
 
 use super::{client::ClusterArgs, output::OutputArgs};
 
-pub(crate) use show::{read, table};
+pub(crate) use show::{read, table, table_by_status};
 pub(crate) use usage::{Usage, requests};
 
 /// What `maar account` can be told.

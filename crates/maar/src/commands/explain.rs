@@ -1,12 +1,23 @@
 //! `maar explain`: why something waits.
 
+mod ask;
 mod pod;
 
-use super::{client::ClusterArgs, job::explain as explain_job, output::OutputArgs};
+use super::{
+    client::ClusterArgs,
+    job::{self, explain as explain_job},
+    output::OutputArgs,
+    remote::LoginArgs,
+    workspace::Source,
+};
+
+pub(crate) use ask::{Held, Subject, UrlArgs};
 
 /// What `maar explain` can be told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    login: LoginArgs,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
@@ -18,19 +29,18 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum What {
     /// Say why a job waits
-    Job {
-        /// The job
-        name: String,
-    },
-    /// Say why a Pod waits, of a job or not
+    Job(job::ExplainArguments),
+    /// Say why a Pod waits, of a job or not; always of a cluster that a kubeconfig names
     Pod(pod::Arguments),
 }
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let connection = arguments.cluster.connect().await?;
     let output = arguments.output.output;
     match arguments.what {
-        What::Job { name } => explain_job(&connection, output, &name).await,
-        What::Pod(pod) => pod::explain(&connection, output, &pod).await,
+        What::Job(job) => {
+            let source = Source::choose(&arguments.login, &arguments.cluster).await?;
+            explain_job(&source, output, &job).await
+        }
+        What::Pod(pod) => pod::explain(&arguments.cluster.connect().await?, output, &pod).await,
     }
 }

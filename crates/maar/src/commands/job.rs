@@ -1,25 +1,23 @@
-//! `maar job`: jobs from the command line.
+//! `maar job`: jobs from the command line, through the portal one is logged in to, or straight to a cluster.
 
 mod explain;
 mod logs;
 mod show;
+mod source;
 mod stop;
 mod submit;
 mod wait;
 
-use kube::Api;
-use maar_api::v1alpha1::AIJob;
+use super::{client::ClusterArgs, output::OutputArgs, remote::LoginArgs, workspace::Source};
+use source::Change;
 
-use super::{
-    client::{ClusterArgs, Connection},
-    output::OutputArgs,
-};
-
-pub(crate) use explain::{explain, queue_words};
+pub(crate) use explain::{Arguments as ExplainArguments, explain, queue_words};
 
 /// What `maar job` can be told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    login: LoginArgs,
     #[command(flatten)]
     cluster: ClusterArgs,
     #[command(flatten)]
@@ -46,24 +44,20 @@ enum Command {
     /// Let a suspended job go on
     Resume(stop::Arguments),
     /// Say why a job waits
-    Explain(show::GetArguments),
+    Explain(explain::Arguments),
 }
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let connection = arguments.cluster.connect().await?;
+    let source = Source::choose(&arguments.login, &arguments.cluster).await?;
     let output = arguments.output.output;
     match arguments.command {
-        Command::Submit(command) => submit::run(&connection, output, *command).await,
-        Command::List(command) => show::list(&connection, output, &command).await,
-        Command::Get(command) => show::get(&connection, output, &command).await,
-        Command::Logs(command) => logs::run(&connection, &command).await,
-        Command::Cancel(command) => stop::cancel(&connection, output, &command).await,
-        Command::Suspend(command) => stop::suspend(&connection, output, &command, true).await,
-        Command::Resume(command) => stop::suspend(&connection, output, &command, false).await,
-        Command::Explain(command) => explain(&connection, output, &command.name).await,
+        Command::Submit(command) => submit::run(&source, output, *command).await,
+        Command::List(command) => show::list(&source, output, &command).await,
+        Command::Get(command) => show::get(&source, output, &command).await,
+        Command::Logs(command) => logs::run(&source, &command).await,
+        Command::Cancel(command) => stop::run(&source, output, &command, Change::Cancel).await,
+        Command::Suspend(command) => stop::run(&source, output, &command, Change::Suspend).await,
+        Command::Resume(command) => stop::run(&source, output, &command, Change::Resume).await,
+        Command::Explain(command) => explain(&source, output, &command).await,
     }
-}
-
-fn api(connection: &Connection) -> Api<AIJob> {
-    Api::namespaced(connection.client.clone(), &connection.namespace)
 }

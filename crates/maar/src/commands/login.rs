@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::{
     failure::Failure,
-    oauth,
+    oauth::{self, random},
     output::print,
-    remote::{Login, LoginArgs, Remote},
+    remote::{Login, LoginArgs, Remote, machine},
 };
 
 /// What the key may do: everything that commands do, and no administration.
@@ -39,8 +39,14 @@ pub(crate) struct Arguments {
     /// and for those who sign in elsewhere)
     #[arg(long, conflicts_with_all = ["password_stdin", "key_stdin", "user"])]
     device: bool,
-    /// How many days the key that is kept is valid
-    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=366))]
+    /// How many days the key that is kept is valid; not with --device, whose keys last 30
+    #[arg(
+        long,
+        value_name = "DAYS",
+        default_value_t = 30,
+        value_parser = clap::value_parser!(u16).range(1..=366),
+        conflicts_with_all = ["device", "key_stdin"]
+    )]
     days: u16,
     /// Forget the key that is kept; revoke it on the pages
     #[arg(long, conflicts_with_all = ["address", "user", "password_stdin", "key_stdin", "device"])]
@@ -132,9 +138,16 @@ async fn with_password(remote: &Remote, arguments: &Arguments) -> anyhow::Result
 
 async fn key(session: &Remote, days: u16) -> anyhow::Result<(String, String, Value)> {
     let me = session.get("/me").await?;
-    let asked = json!({ "name": "maar login", "scopes": SCOPES, "days": days });
+    let asked = json!({ "name": key_name(&machine(), random()?), "scopes": SCOPES, "days": days });
     let made = session.post("/me/keys", Some(&asked)).await?;
     Ok((word(&made, "id")?, word(&made, "secret")?, me))
+}
+
+/// What the key is called on the pages: by the machine it is on, so that one knows which to revoke. Names of keys differ,
+/// and one may sign in again on the same machine.
+fn key_name(machine: &str, random: [u8; 3]) -> String {
+    let [a, b, c] = random;
+    format!("maar login on {machine} {a:02x}{b:02x}{c:02x}")
 }
 
 fn word(value: &Value, field: &str) -> anyhow::Result<String> {
@@ -167,4 +180,15 @@ fn hidden_line(question: &str) -> anyhow::Result<String> {
 fn echo(how: &str) {
     // Without stty it is shown, which is no reason to keep somebody out.
     let _ = Command::new("stty").arg(how).stdin(Stdio::inherit()).status();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_called_after_their_machine_and_never_alike() {
+        assert_eq!(key_name("desk", [0, 10, 255]), "maar login on desk 000aff");
+        assert_ne!(key_name("desk", random().unwrap()), key_name("desk", random().unwrap()));
+    }
 }

@@ -3,12 +3,12 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use anyhow::Context as _;
-use kube::Client;
 use maar_controller::{
     Environment, Role, RoleConfig, clock::SharedClock, config::RuntimeArgs, process::Process, signal,
 };
 use maar_portal::{
-    Entropy, FirstAdmin, Portal, Providers, Settings, SshKeys, SshSettings, first_admin, with_ssh,
+    Apps, Clients, Entropy, FirstAdmin, Network, Portal, Providers, Settings, SshKeys, SshSettings,
+    first_admin, with_ssh,
 };
 use maar_records::Records;
 use tokio::net::TcpListener;
@@ -18,6 +18,7 @@ use super::{
     client::config,
     grant::GrantArgs,
     jobs::CardArgs,
+    namespaces::NamespaceArgs,
     output::print,
     ways::{IssuerArgs, KubeconfigArgs},
 };
@@ -46,10 +47,17 @@ pub(crate) struct Arguments {
     /// node=Hostname; may be repeated
     #[arg(long, value_name = "WHAT=NAME")]
     card_metric: Vec<String>,
+    /// A resource that counts cards, beside those of makers that are known; may be repeated
+    #[arg(long, value_name = "RESOURCE")]
+    card_resource: Vec<String>,
+    #[command(flatten)]
+    namespaces: NamespaceArgs,
     #[command(flatten)]
     first: FirstArgs,
     #[command(flatten)]
     grants: GrantArgs,
+    #[command(flatten)]
+    apps: AppArgs,
     #[command(flatten)]
     identity: IdentityArgs,
     #[command(flatten)]
@@ -97,12 +105,54 @@ impl FirstArgs {
     }
 }
 
+/// Where programs of workspaces are seen as pages.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct AppArgs {
+    /// Show ports of workspaces as pages below this domain, such as apps.example: *.apps.example has to lead to the
+    /// portal; a port may follow if it is another than that of --external-url
+    #[arg(long = "apps-domain", id = "apps_domain", value_name = "DOMAIN")]
+    domain: Option<String>,
+    /// Where there is no such domain: show them below paths that nobody guesses, on this address besides --listen
+    #[arg(
+        long = "apps-listen",
+        id = "apps_listen",
+        value_name = "ADDRESS",
+        conflicts_with = "apps_domain",
+        requires = "apps_url"
+    )]
+    listen: Option<SocketAddr>,
+    /// Where browsers find --apps-listen, such as https://gpu-apps.example; on another host than --external-url, since
+    /// cookies know no ports
+    #[arg(long = "apps-url", id = "apps_url", value_name = "URL", requires = "apps_listen")]
+    url: Option<String>,
+}
+
+impl AppArgs {
+    /// Settings with what was told, and the listener that apps have to themselves.
+    async fn apply(&self, settings: &mut Settings) -> anyhow::Result<Option<TcpListener>> {
+        if let Some(domain) = &self.domain {
+            settings.apps =
+                Some(Apps::below(domain, &settings.origins).context("understanding --apps-domain")?);
+        }
+        let (Some(address), Some(url)) = (self.listen, &self.url) else { return Ok(None) };
+        settings.apps = Some(Apps::by_path(url, &settings.origins).context("understanding --apps-url")?);
+        let listener = TcpListener::bind(address).await;
+        listener
+            .map(Some)
+            .with_context(|| format!("serving apps on {address} (choose another with --apps-listen)"))
+    }
+}
+
 /// Who else says who somebody is.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct IdentityArgs {
     /// File in YAML with the providers of logins: OIDC, OAuth2, LDAP, trusted proxies
     #[arg(long, value_name = "FILE")]
     providers: Option<PathBuf>,
+    /// Addresses of proxies before the portal, such as 10.0.0.0/24, whose X-Forwarded-For is believed: limits, the audit log
+    /// and sessions then know from where people come; may be repeated
+    #[arg(long, value_name = "NETWORK")]
+    trusted_proxy: Vec<Network>,
     /// Let everybody sign in as anybody, without a password; only if it listens on a loopback address
     #[arg(long)]
     development: bool,
@@ -117,6 +167,7 @@ impl IdentityArgs {
              and {address} is none"
         );
         settings.development = self.development;
+        settings.trusted_proxies.clone_from(&self.trusted_proxy);
         if let Some(file) = &self.providers {
             settings.providers = Providers::load(file)?;
         }
@@ -191,7 +242,8 @@ pub(crate) fn origins(external: Option<&str>, address: SocketAddr) -> anyhow::Re
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let log_level = arguments.runtime.log.install()?;
     let reached = config(arguments.kubeconfig.as_deref()).await?;
-    let client = Client::try_from(reached.clone())?;
+    let clients = Clients::try_from(reached.clone())?;
+    let client = clients.client.clone();
     let listener = TcpListener::bind(arguments.listen).await.with_context(|| {
         format!("serving the portal on {} (choose another with --listen)", arguments.listen)
     })?;
@@ -199,6 +251,8 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let mut settings = Settings::at(origins(arguments.external_url.as_deref(), address)?);
     settings.hide_names = arguments.hide_names;
     settings.cards = arguments.cards.shown()?;
+    settings.card_resources.clone_from(&arguments.card_resource);
+    settings.pod_kinds = arguments.namespaces.kinds();
     for name in &arguments.card_metric {
         settings.card_metrics.set(name)?;
     }
@@ -206,6 +260,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     arguments.identity.apply(&mut settings, address)?;
     arguments.issuer.apply(&mut settings, &arguments.records)?;
     arguments.kubeconfigs.apply(&mut settings, &reached)?;
+    let apps = arguments.apps.apply(&mut settings).await?;
     let environment = Environment::real();
     let records = Records::open(&arguments.records).await.context("opening the records")?;
     let entropy = Entropy::system();
@@ -216,7 +271,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
         print(&format!("first login: {name} with the password {password} (shown this once)\n"));
     }
     let origin = settings.origins.first().cloned().unwrap_or_default();
-    let portal = Portal::new(settings, client.clone(), records, clock, entropy)?;
+    let portal = Portal::new(settings, clients, records, clock, entropy)?;
     let role = maar_portal::role(Arc::clone(&portal), listener);
     let role = arguments.ssh.serve(role, &portal, &origin).await?;
     let stop = CancellationToken::new();
@@ -230,6 +285,10 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
         health_address: Some(arguments.runtime.health_address),
         log_level: Some(log_level),
     };
+    let role = match apps {
+        Some(apps) => maar_portal::with_apps(role, portal, apps),
+        None => role,
+    };
     process.run(vec![role], stop).await?;
     Ok(())
 }
@@ -240,7 +299,7 @@ mod tests {
 
     #[test]
     fn everybody_is_let_in_on_this_machine_alone() {
-        let arguments = IdentityArgs { providers: None, development: true };
+        let arguments = IdentityArgs { development: true, ..IdentityArgs::default() };
         let apply = |address: &str| {
             let mut settings = Settings::at(Vec::new());
             arguments.apply(&mut settings, address.parse().unwrap()).map(|()| settings.development)

@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     default_account: String,
 
     /// A kind of card, as RESOURCE[,NODE-LABEL-WITH-MEMORY-IN-MIB][,MOST-PODS-ON-ONE-CARD]; given once or more, it
-    /// replaces the built-in kinds (NVIDIA, AMD, Ascend)
+    /// replaces the kinds of makers that are known
     #[arg(long = "cards", value_name = "KIND", value_parser = card)]
     cards: Vec<CardSettings>,
 

@@ -124,13 +124,12 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     portal.address.announce();
     say("Ctrl-C stops everything.");
     stop.cancelled().await;
-    // Roles report panics of their own tasks; there is nothing to add.
-    let _ = roles.await;
+    let roles = roles.await?;
     nodes.stopped().await;
     listener.stop().await;
     cluster.stop().await;
     say("stopped");
-    Ok(())
+    roles
 }
 
 /// Lets the simulated nodes join another cluster, and the roles work there, until Ctrl-C.
@@ -164,10 +163,10 @@ async fn join(
     portal.address.announce();
     say("Ctrl-C stops the nodes and the roles; the cluster stays.");
     stop.cancelled().await;
-    let _ = roles.await;
+    let roles = roles.await?;
     nodes.stopped().await;
     say("stopped");
-    Ok(())
+    roles
 }
 
 /// The kubelets of this process.

@@ -9,7 +9,8 @@ mod state;
 use std::io::Write as _;
 
 use super::{client::ClusterArgs, output::OutputArgs, remote::LoginArgs};
-use source::Source;
+pub(crate) use enter::{CONTAINER, pod_of};
+pub(crate) use source::Source;
 
 /// What `maar workspace` can be told.
 #[derive(Debug, clap::Args)]
@@ -35,14 +36,14 @@ struct Named {
 enum Command {
     /// Make a workspace
     Create(Box<create::Arguments>),
-    /// List workspaces
+    /// List the own workspaces
     #[command(visible_alias = "ls")]
-    List,
+    List(show::ListArguments),
     /// Show one workspace
     Get(Named),
     /// Print what the program of a workspace wrote
     Logs(enter::LogArguments),
-    /// Run a command in a workspace, a shell if none is said (needs a kubeconfig)
+    /// Run a command in a workspace, a shell if none is said
     Exec(enter::ExecArguments),
     /// Take the Pod of a workspace away; its volumes stay
     Stop(state::Arguments),
@@ -55,16 +56,13 @@ enum Command {
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let output = arguments.output.output;
-    if let Command::Exec(command) = &arguments.command {
-        return enter::exec(&arguments.cluster.connect().await?, command).await;
-    }
     let source = Source::choose(&arguments.login, &arguments.cluster).await?;
     match arguments.command {
         Command::Create(command) => create::run(&source, output, &command).await,
-        Command::List => show::list(&source, output).await,
+        Command::List(command) => show::list(&source, output, &command).await,
         Command::Get(named) => show::get(&source, output, &named.name).await,
         Command::Logs(command) => enter::logs(&source, &command).await,
-        Command::Exec(_) => Ok(()),
+        Command::Exec(command) => enter::exec(&source, &command).await,
         Command::Stop(command) => state::stop(&source, output, &command).await,
         Command::Resume(command) => state::resume(&source, output, &command).await,
         Command::Delete(command) => state::delete(&source, &command).await,

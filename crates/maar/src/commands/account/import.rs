@@ -1,5 +1,7 @@
 //! `maar account import-volcano`.
 
+use std::io::Write as _;
+
 use anyhow::Context as _;
 use kube::{
     Api, ResourceExt as _,
@@ -7,7 +9,7 @@ use kube::{
 };
 use maar_api::v1alpha1::Account;
 use maar_controller::apply::Writer;
-use maar_jobs::accounts_from_queues;
+use maar_jobs::{Imported, accounts_from_queues};
 
 use super::{Usage, show::table};
 use crate::commands::{
@@ -42,7 +44,11 @@ pub(super) async fn run(
         result => result.context("listing the Queues of Volcano")?.items,
     };
     let queues: Vec<_> = queues.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
-    let accounts = accounts_from_queues(&queues)?;
+    let Imported { accounts, left_out } = accounts_from_queues(&queues)?;
+    for sentence in left_out {
+        // Beside what programs read.
+        let _ = std::io::stderr().write_all(format!("left out: {sentence}\n").as_bytes());
+    }
     let made = if arguments.dry_run { accounts } else { make(connection, accounts).await? };
     show(output, &table(&made, &Usage::default()), &list(&made))
 }

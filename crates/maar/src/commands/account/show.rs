@@ -8,7 +8,7 @@ use k8s_openapi::{
 use kube::{Api, ResourceExt as _, api::ListParams};
 use maar_api::v1alpha1::{AIJob, Account, AccountStatus, condition_types};
 
-use super::usage::{Named, Usage, words};
+use super::usage::{Held, Named, Usage, words};
 use crate::commands::{
     client::Connection,
     output::{Output, Table, list as listing, or_dash, print, show},
@@ -40,37 +40,50 @@ pub(super) async fn list(connection: &Connection, output: Output) -> anyhow::Res
 
 /// Accounts as a table. Accounts that Pods name and nobody made are there too: they are used.
 pub(crate) fn table(accounts: &[Account], usage: &Usage) -> Table {
-    let mut rows: Vec<Vec<String>> = accounts
-        .iter()
-        .map(|account| {
-            let held = usage.with_children(&account.name_any(), accounts);
-            let spec = &account.spec;
-            let status = account.status.clone().unwrap_or_default();
-            vec![
-                account.name_any(),
-                or_dash(spec.parent.as_deref()),
-                ready(&status),
-                held.running.to_string(),
-                held.waiting.to_string(),
-                words(&held.used),
-                words(&spec.deserved),
-                words(&status.borrowed),
-                words(&spec.guaranteed),
-                words(&status.kept_free),
-                words(&spec.capability),
-                words(&status.pending),
-                spec.weight.to_string(),
-                spec.members.len().to_string(),
-                status.children.to_string(),
-            ]
-        })
-        .collect();
+    let held = |account: &Account| usage.with_children(&account.name_any(), accounts);
+    let mut rows: Vec<Vec<String>> = accounts.iter().map(|account| row(account, &held(account))).collect();
     let known = |name: &str| accounts.iter().any(|account| account.name_any() == name);
     for (name, held) in usage.accounts.iter().filter(|(name, _)| !known(name)) {
         let counts = [held.running.to_string(), held.waiting.to_string(), words(&held.used)];
         let dash = || "-".to_owned();
         rows.push([name.clone(), dash(), dash()].into_iter().chain(counts).collect());
     }
+    with_titles(rows)
+}
+
+/// The same by what stands in their status, for those who may not see all Pods.
+pub(crate) fn table_by_status(accounts: &[Account]) -> Table {
+    let held = |account: &Account| {
+        let status = account.status.clone().unwrap_or_default();
+        let count = |pods: i32| usize::try_from(pods).unwrap_or(0);
+        Held { used: status.used, running: count(status.running_pods), waiting: count(status.pending_pods) }
+    };
+    with_titles(accounts.iter().map(|account| row(account, &held(account))).collect())
+}
+
+fn row(account: &Account, held: &Held) -> Vec<String> {
+    let spec = &account.spec;
+    let status = account.status.clone().unwrap_or_default();
+    vec![
+        account.name_any(),
+        or_dash(spec.parent.as_deref()),
+        ready(&status),
+        held.running.to_string(),
+        held.waiting.to_string(),
+        words(&held.used),
+        words(&spec.deserved),
+        words(&status.borrowed),
+        words(&spec.guaranteed),
+        words(&status.kept_free),
+        words(&spec.capability),
+        words(&status.pending),
+        spec.weight.to_string(),
+        spec.members.len().to_string(),
+        status.children.to_string(),
+    ]
+}
+
+fn with_titles(rows: Vec<Vec<String>>) -> Table {
     let titles = vec![
         "NAME",
         "PARENT",

@@ -3,7 +3,6 @@
 //! The whole answer comes from the scheduler that leads, at the address in the kubeconfig or on the command line. Without
 //! one there is what stands in the cluster: the status of the Pod's job, and the last event about the Pod.
 
-mod ask;
 mod words;
 
 use anyhow::Context as _;
@@ -20,6 +19,7 @@ use maar_controller::{
 use maar_scheduler::explain::Explanation;
 use serde::Serialize;
 
+use super::ask::{Subject, UrlArgs};
 use crate::commands::{
     client::Connection,
     output::{Output, Table, print, show},
@@ -30,10 +30,8 @@ use crate::commands::{
 pub(super) struct Arguments {
     /// The Pod
     name: String,
-    /// Where the scheduler answers (its --explain-address); without it what the kubeconfig says, and if that says nothing,
-    /// what stands in the cluster is all there is
-    #[arg(long, value_name = "URL", env = "MAAR_EXPLAIN_URL", hide_env_values = true)]
-    explain_url: Option<String>,
+    #[command(flatten)]
+    url: UrlArgs,
 }
 
 /// All that is known about why a Pod waits, or that it does not.
@@ -59,6 +57,9 @@ struct Found {
     /// What the scheduler wrote into the status of its job.
     #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<QueueStatus>,
+    /// Who says why it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
     /// What the scheduler says when asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
@@ -98,12 +99,11 @@ pub(super) async fn explain(
     let pod = api.get(&arguments.name).await.with_context(|| format!("reading Pod {}", arguments.name))?;
     let mut found = Found::of(&pod);
     if found.waits() {
-        let url = arguments.explain_url.as_ref().or(connection.explain_url.as_ref());
-        if let Some(url) = url {
-            let answer = ask::ask(url, &connection.identity, &found.namespace, &found.pod).await?;
-            found.message = answer.held;
-            found.explanation = answer.explanation;
-        }
+        let heard = arguments.url.ask(connection, Subject::Pod(&found.pod)).await?;
+        let (answer, by) = heard.parts("what stands in the cluster");
+        found.by = Some(by);
+        found.message = answer.pods.into_iter().next().map(|held| held.reason);
+        found.explanation = answer.explanation;
         if found.explanation.is_none() {
             found.queue = queue(connection, found.job.as_deref()).await?;
         }

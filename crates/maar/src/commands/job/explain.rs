@@ -1,4 +1,7 @@
 //! `maar job explain`, also `maar explain job`: why a job waits.
+//!
+//! The scheduler that leads knows best, and is asked where it can be reached; the status of the job has a bounded part of
+//! that, as of the last time it changed. A portal says what it knows. Each answer says which of them it is.
 
 use std::fmt::Write as _;
 
@@ -7,49 +10,123 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, ResourceExt as _, api::ListParams};
 use maar_api::{
     names,
-    v1alpha1::{AIJob, JobPhase, QueueStatus},
+    v1alpha1::{AIJob, AIJobStatus, JobPhase, QueueStatus},
 };
-use maar_scheduler::explain::count;
-use serde_json::json;
+use maar_controller::clock::{Clock as _, SystemClock};
+use maar_scheduler::explain::{Explanation, count};
+use serde_json::{Value, json};
 
-use super::show::read;
+use super::source;
 use crate::commands::{
     client::Connection,
+    explain::{Held, Subject, UrlArgs},
     output::{Output, Table, print, show},
+    remote::Remote,
+    workspace::Source,
 };
 
+/// What `maar explain job` can be told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The job
+    name: String,
+    #[command(flatten)]
+    url: UrlArgs,
+}
+
+/// All that is known about why a job waits.
+#[derive(Debug, Default)]
+struct Known {
+    /// Who says so.
+    by: String,
+    /// What the scheduler says when asked.
+    explanation: Option<Explanation>,
+    /// What a portal says.
+    sentences: Vec<String>,
+    /// What is said of single Pods.
+    pods: Vec<Held>,
+}
+
 /// Says why a job waits, or what it does instead.
-pub(crate) async fn explain(connection: &Connection, output: Output, name: &str) -> anyhow::Result<()> {
-    let job = read(connection, name).await?;
-    let api: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
-    let params = ListParams::default().labels(&format!("{}={name}", names::LABEL_JOB));
-    let pods = api.list(&params).await.context("listing the Pods")?.items;
-    let waiting: Vec<(String, String)> = pods.iter().filter_map(refusal).collect();
+pub(crate) async fn explain(source: &Source, output: Output, arguments: &Arguments) -> anyhow::Result<()> {
+    let mut job = source::get(source, &arguments.name).await?;
+    let known = match source {
+        Source::Portal { remote, .. } => {
+            let path = source::path(source, &arguments.name)?;
+            of_portal(remote, &path, &mut job).await?
+        }
+        Source::Cluster(connection) => of_cluster(connection, &job, &arguments.url).await?,
+    };
     if matches!(output, Output::Table | Output::Wide) {
-        print(&words(&job, &waiting));
+        print(&words(&job, &known, SystemClock.now().as_millisecond()));
         return Ok(());
     }
     let status = job.status.clone().unwrap_or_default();
-    let answer = json!({
-        "job": name,
-        "namespace": connection.namespace,
+    let mut answer = json!({
+        "job": arguments.name,
+        "namespace": source::namespace(source),
+        "by": known.by,
         "phase": status.phase,
         "reason": status.reason,
         "message": status.message,
         "queue": status.queue,
-        "pods": waiting.iter().map(|(pod, why)| json!({ "pod": pod, "message": why })).collect::<Vec<_>>(),
+        "pods": known.pods,
     });
+    if let Some(explanation) = known.explanation {
+        answer["explanation"] = json!(explanation);
+    }
+    if !known.sentences.is_empty() {
+        answer["sentences"] = json!(known.sentences);
+    }
     show(output, &Table::default(), &answer)
 }
 
-/// What the scheduler says of a Pod that waits.
-fn refusal(pod: &Pod) -> Option<(String, String)> {
-    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
-    let refused = conditions.iter().find(|one| one.type_ == "PodScheduled" && one.status == "False")?;
-    Some((pod.name_any(), refused.message.clone().unwrap_or_default()))
+fn waits(status: &AIJobStatus) -> bool {
+    use JobPhase::{Pending, Preempted, Prequeue, Restarting};
+    matches!(status.phase, Prequeue | Pending | Preempted | Restarting)
 }
 
-fn words(job: &AIJob, waiting: &[(String, String)]) -> String {
+async fn of_cluster(connection: &Connection, job: &AIJob, url: &UrlArgs) -> anyhow::Result<Known> {
+    let status = job.status.clone().unwrap_or_default();
+    let name = job.name_any();
+    if !waits(&status) {
+        return Ok(Known::default());
+    }
+    let heard = url.ask(connection, Subject::Group(&name)).await?;
+    let (answer, by) = heard.parts("the status of the job");
+    let mut pods = answer.pods;
+    if pods.is_empty() {
+        let api: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
+        let params = ListParams::default().labels(&format!("{}={name}", names::LABEL_JOB));
+        let found = api.list(&params).await.context("listing the Pods")?.items;
+        pods = found.iter().filter_map(refusal).collect();
+    }
+    Ok(Known { by, explanation: answer.explanation, pods, ..Known::default() })
+}
+
+async fn of_portal(remote: &Remote, path: &str, job: &mut AIJob) -> anyhow::Result<Known> {
+    let why = remote.get(&format!("{path}/why")).await?;
+    let status = job.status.get_or_insert_default();
+    if !waits(status) {
+        return Ok(Known::default());
+    }
+    let queue = json!({ "position": why["position"], "waitsFor": why["waitsFor"], "estimatedStart": why["estimatedStart"] });
+    status.queue = serde_json::from_value(queue).context("understanding what the portal says")?;
+    // The first only says its phase, and its message is said already.
+    let said = why["sentences"].as_array().into_iter().flatten().skip(1).filter_map(Value::as_str);
+    let sentences = said.filter(|one| Some(*one) != status.message.as_deref()).map(str::to_owned).collect();
+    Ok(Known { by: format!("by the portal at {}", remote.address()), sentences, ..Known::default() })
+}
+
+/// What the scheduler says of a Pod that waits.
+fn refusal(pod: &Pod) -> Option<Held> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    let refused = conditions.iter().find(|one| one.type_ == "PodScheduled" && one.status == "False")?;
+    Some(Held { pod: pod.name_any(), reason: refused.message.clone().unwrap_or_default() })
+}
+
+/// All of it for people, with times counted from `now`.
+fn words(job: &AIJob, known: &Known, now: i64) -> String {
     let status = job.status.clone().unwrap_or_default();
     // Writing to a String cannot fail, here and below.
     let mut text = format!("job {} is {}", job.name_any(), status.phase);
@@ -57,20 +134,29 @@ fn words(job: &AIJob, waiting: &[(String, String)]) -> String {
         let _ = write!(text, ": {message}");
     }
     text.push('\n');
-    let waits = matches!(
-        status.phase,
-        JobPhase::Prequeue | JobPhase::Pending | JobPhase::Preempted | JobPhase::Restarting
-    );
-    if let Some(queue) = status.queue.as_ref().filter(|_| waits) {
+    if !waits(&status) {
+        return text;
+    }
+    for sentence in &known.sentences {
+        let _ = writeln!(text, "  {sentence}");
+    }
+    if let Some(explanation) = &known.explanation {
+        for line in explanation.lines(now) {
+            let _ = writeln!(text, "  {line}");
+        }
+    } else if let Some(queue) = &status.queue {
         text.push_str(&queue_words(queue));
-    } else if waits && waiting.is_empty() {
+    } else if known.pods.is_empty() && known.sentences.is_empty() {
         text.push_str("  the scheduler has not said anything about it yet\n");
     }
-    for (pod, why) in waiting.iter().take(5) {
-        let _ = writeln!(text, "  Pod {pod}: {why}");
+    for Held { pod, reason } in known.pods.iter().take(5) {
+        let _ = writeln!(text, "  Pod {pod}: {reason}");
     }
-    if waiting.len() > 5 {
-        let _ = writeln!(text, "  and {}", count(waiting.len() - 5, "more Pod"));
+    if known.pods.len() > 5 {
+        let _ = writeln!(text, "  and {}", count(known.pods.len() - 5, "more Pod"));
+    }
+    if !known.by.is_empty() {
+        let _ = writeln!(text, "  ({})", known.by);
     }
     text
 }
@@ -119,10 +205,25 @@ mod tests {
             },
         }))
         .unwrap();
-        let waiting = [("train-main-0".to_owned(), "0/5 nodes are available".to_owned())];
-        insta::assert_snapshot!(words(&job, &waiting));
-        let many: Vec<(String, String)> =
-            (0..6).map(|number| (format!("train-main-{number}"), "waits".to_owned())).collect();
-        assert!(words(&job, &many).ends_with("  and 1 more Pod\n"), "{}", words(&job, &many));
+        let held = |number: usize| Held {
+            pod: format!("train-main-{number}"),
+            reason: "0/5 nodes are available".to_owned(),
+        };
+        let known = |pods: usize| Known {
+            by: "by the status of the job".to_owned(),
+            pods: (0..pods).map(held).collect(),
+            ..Known::default()
+        };
+        insta::assert_snapshot!(words(&job, &known(1), 0));
+        let many = words(&job, &known(6), 0);
+        assert!(many.contains("  and 1 more Pod\n"), "{many}");
+        let explanation = json!({ "group": "lab/train", "account": "vision", "reserved": false, "start": 600_000,
+            "state": { "is": "noRoom", "pods": 1, "fit": 0 } });
+        let by = "by the scheduler at http://localhost:8082".to_owned();
+        let asked =
+            Known { by, explanation: serde_json::from_value(explanation).unwrap(), ..Known::default() };
+        let text = words(&job, &asked, 0);
+        assert!(!text.contains("place in the queue"), "the scheduler knows better than the status: {text}");
+        assert!(text.contains("starts in about 10 min") && text.contains("(by the scheduler at"), "{text}");
     }
 }

@@ -2,25 +2,21 @@
 
 use std::fmt::Write as _;
 
-use anyhow::Context as _;
 use jiff::Timestamp;
-use kube::{Api, ResourceExt as _, api::ListParams};
-use maar_api::{
-    names,
-    v1alpha1::{AIJob, AIJobStatus, JobPhase},
-};
+use kube::ResourceExt as _;
+use maar_api::v1alpha1::{AIJob, AIJobStatus, JobPhase};
 use maar_controller::clock::{Clock as _, SystemClock};
 
-use super::api;
+use super::source;
 use crate::commands::{
-    client::Connection,
     output::{Output, Table, age, list as listing, or_dash, print, show},
+    workspace::Source,
 };
 
 /// What `maar job list` can be told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArguments {
-    /// Jobs of all namespaces
+    /// Jobs of all namespaces; behind a portal all that the asker may see
     #[arg(long, short = 'A')]
     all_namespaces: bool,
     /// Only jobs of this account
@@ -44,17 +40,8 @@ pub(crate) struct GetArguments {
     pub(super) name: String,
 }
 
-pub(super) async fn list(
-    connection: &Connection,
-    output: Output,
-    arguments: &ListArguments,
-) -> anyhow::Result<()> {
-    let jobs = if arguments.all_namespaces { Api::all(connection.client.clone()) } else { api(connection) };
-    let params = match &arguments.parent {
-        Some(parent) => ListParams::default().labels(&format!("{}={parent}", names::LABEL_PARENT)),
-        None => ListParams::default(),
-    };
-    let mut found = jobs.list(&params).await.context("listing jobs")?.items;
+pub(super) async fn list(source: &Source, output: Output, arguments: &ListArguments) -> anyhow::Result<()> {
+    let mut found = source::list(source, arguments.all_namespaces, arguments.parent.as_deref()).await?;
     found.retain(|job| {
         let phase = job.status.as_ref().map(|status| status.phase).unwrap_or_default().to_string();
         arguments.account.as_ref().is_none_or(|account| job.spec.account() == account)
@@ -64,24 +51,13 @@ pub(super) async fn list(
     show(output, &table(&found, arguments.all_namespaces), &listing(&found))
 }
 
-pub(super) async fn get(
-    connection: &Connection,
-    output: Output,
-    arguments: &GetArguments,
-) -> anyhow::Result<()> {
-    let job = read(connection, &arguments.name).await?;
+pub(super) async fn get(source: &Source, output: Output, arguments: &GetArguments) -> anyhow::Result<()> {
+    let job = source::get(source, &arguments.name).await?;
     if output == Output::Table {
         print(&describe(&job, SystemClock.now()));
         return Ok(());
     }
     show(output, &table(std::slice::from_ref(&job), false), &job)
-}
-
-pub(super) async fn read(connection: &Connection, name: &str) -> anyhow::Result<AIJob> {
-    api(connection)
-        .get(name)
-        .await
-        .with_context(|| format!("reading job {name} in namespace {}", connection.namespace))
 }
 
 /// Jobs as a table.

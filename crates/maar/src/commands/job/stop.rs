@@ -1,14 +1,15 @@
 //! `maar job cancel`, `suspend` and `resume`.
 
-use anyhow::Context as _;
-use kube::api::{Patch, PatchParams};
 use maar_api::v1alpha1::JobPhase;
-use serde_json::{Value, json};
 
-use super::{api, show::table, wait};
+use super::{
+    show::table,
+    source::{self, Change},
+    wait,
+};
 use crate::commands::{
-    client::Connection,
     output::{Output, list, show},
+    workspace::Source,
 };
 
 /// Which jobs.
@@ -22,51 +23,28 @@ pub(crate) struct Arguments {
     wait: bool,
 }
 
-pub(super) async fn cancel(
-    connection: &Connection,
+pub(super) async fn run(
+    source: &Source,
     output: Output,
     arguments: &Arguments,
-) -> anyhow::Result<()> {
-    change(connection, output, arguments, &json!({ "cancel": true })).await?;
-    wait_for(connection, arguments, JobPhase::is_final).await
-}
-
-pub(super) async fn suspend(
-    connection: &Connection,
-    output: Output,
-    arguments: &Arguments,
-    suspend: bool,
-) -> anyhow::Result<()> {
-    change(connection, output, arguments, &json!({ "suspend": suspend })).await?;
-    let there = move |phase: JobPhase| {
-        let at_rest = phase.is_final() || phase == JobPhase::Suspended;
-        if suspend { at_rest } else { !matches!(phase, JobPhase::Suspended | JobPhase::Suspending) }
-    };
-    wait_for(connection, arguments, there).await
-}
-
-async fn change(
-    connection: &Connection,
-    output: Output,
-    arguments: &Arguments,
-    spec: &Value,
+    change: Change,
 ) -> anyhow::Result<()> {
     let mut changed = Vec::new();
     for name in &arguments.names {
-        let patch = Patch::Merge(json!({ "spec": spec }));
-        let job = api(connection).patch(name, &PatchParams::default(), &patch).await;
-        changed.push(job.with_context(|| format!("changing job {name}"))?);
+        changed.push(source::change(source, name, change).await?);
     }
-    show(output, &table(&changed, false), &list(&changed))
-}
-
-async fn wait_for(
-    connection: &Connection,
-    arguments: &Arguments,
-    there: impl Fn(JobPhase) -> bool,
-) -> anyhow::Result<()> {
+    show(output, &table(&changed, false), &list(&changed))?;
     for name in arguments.names.iter().filter(|_| arguments.wait) {
-        wait::until(connection, name, &there).await?;
+        wait::until(source, name, |phase| has_come(change, phase)).await?;
     }
     Ok(())
+}
+
+/// Whether a phase is what was asked for.
+fn has_come(change: Change, phase: JobPhase) -> bool {
+    match change {
+        Change::Cancel => phase.is_final(),
+        Change::Suspend => phase.is_final() || phase == JobPhase::Suspended,
+        Change::Resume => !matches!(phase, JobPhase::Suspended | JobPhase::Suspending),
+    }
 }

@@ -3,17 +3,17 @@
 use std::{io::Read as _, path::PathBuf};
 
 use anyhow::Context as _;
-use kube::{ResourceExt as _, api::PostParams};
+use kube::ResourceExt as _;
 use maar_api::v1alpha1::{AIJob, JobType};
 use maar_controller::backoff::Dice;
 use maar_jobs::lost_fields;
 use serde_json::{Map, Value, json};
 
-use super::{api, show::table, wait};
+use super::{show::table, source, wait};
 use crate::commands::{
-    client::Connection,
     failure::Failure,
     output::{Output, show},
+    workspace::Source,
 };
 
 /// What `maar job submit` can be told.
@@ -104,20 +104,21 @@ enum Kind {
     Ray,
 }
 
-pub(super) async fn run(connection: &Connection, output: Output, arguments: Arguments) -> anyhow::Result<()> {
+pub(super) async fn run(source: &Source, output: Output, arguments: Arguments) -> anyhow::Result<()> {
     let mut job = match &arguments.file {
         Some(file) => read(file)?,
         None => make(&arguments)?,
     };
-    let namespace = job.metadata.namespace.get_or_insert_with(|| connection.namespace.clone()).clone();
+    let usual = || source::namespace(source).to_owned();
+    let namespace = job.metadata.namespace.get_or_insert_with(usual).clone();
     if arguments.dry_run {
         let output = if matches!(output, Output::Json) { Output::Json } else { Output::Yaml };
         return show(output, &table(&[], false), &job);
     }
-    let connection = Connection { namespace, ..connection.clone() };
-    let made = api(&connection).create(&PostParams::default(), &job).await.context("submitting the job")?;
+    let source = source::in_namespace(source, namespace);
+    let made = source::create(&source, &job).await?;
     if arguments.wait {
-        return wait::until_over(&connection, &made.name_any(), output).await;
+        return wait::until_over(&source, &made.name_any(), output).await;
     }
     show(output, &table(std::slice::from_ref(&made), false), &made)
 }

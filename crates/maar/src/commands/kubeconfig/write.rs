@@ -10,7 +10,12 @@ use super::{
     file::{Guard, at_home, make_folder, replace},
     merge::{merge, renamed},
 };
-use crate::commands::{failure::Failure, oauth::random, output::print, remote::Remote};
+use crate::commands::{
+    failure::Failure,
+    oauth::random,
+    output::print,
+    remote::{Remote, machine},
+};
 
 /// What `maar kubeconfig write` can be told.
 #[derive(Debug, clap::Args)]
@@ -47,10 +52,7 @@ impl Arguments {
     }
 
     fn device(&self) -> String {
-        let machine = || std::fs::read_to_string("/etc/hostname").unwrap_or_default();
-        let name = self.device.clone().unwrap_or_else(machine);
-        let name: String = name.trim().chars().take(64).collect();
-        if name.is_empty() { "a device".to_owned() } else { name }
+        self.device.as_deref().map_or_else(machine, |name| name.trim().chars().take(64).collect())
     }
 }
 

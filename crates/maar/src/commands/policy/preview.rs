@@ -82,7 +82,7 @@ pub(super) async fn run(
         uses: &uses,
         now,
     };
-    let mut findings = findings(&all);
+    let mut findings: Vec<Finding> = findings(&all).into_iter().map(Finding::looking_ahead).collect();
     if arguments.prometheus.is_none() {
         findings = findings.into_iter().map(Finding::without_card_use).collect();
     }

@@ -6,14 +6,25 @@ use axum::{
     http::{HeaderMap, Method, Request, StatusCode, Uri, header, uri::Scheme},
 };
 use futures::TryStreamExt as _;
+use hyper_util::rt::TokioIo;
 use kube::{Client, Config};
 use serde_json::Value;
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        handshake::{client::generate_key, derive_accept_key},
+        protocol::Role,
+    },
+};
 
 use super::Login;
 use crate::commands::failure::Failure;
 
 /// The most of an answer that is kept in memory.
 const MOST: usize = 64 << 20;
+
+/// A WebSocket to a portal.
+pub(crate) type Socket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
 
 /// A portal, with what proves who asks.
 #[derive(Clone)]
@@ -106,6 +117,33 @@ impl Remote {
         Ok((status, value))
     }
 
+    /// Opens a WebSocket with one protocol.
+    pub(crate) async fn socket(&self, path: &str, protocol: &'static str) -> anyhow::Result<Socket> {
+        let key = generate_key();
+        let mut request = Request::get(format!("/api/v1{path}"))
+            .header(header::CONNECTION, "Upgrade")
+            .header(header::UPGRADE, "websocket")
+            .header(header::SEC_WEBSOCKET_VERSION, "13")
+            .header(header::SEC_WEBSOCKET_KEY, &key)
+            .header(header::SEC_WEBSOCKET_PROTOCOL, protocol);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let answer = self.client.send(request.body(Vec::new().into())?).await;
+        let answer = answer.map_err(|error| {
+            Failure::unreachable(format!("the portal at {} does not answer: {error}", self.address))
+        })?;
+        if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let (status, text) = (answer.status(), whole(answer).await.unwrap_or_default());
+            return Err(refusal(status, &text).into());
+        }
+        if !agreed(answer.headers(), &key, protocol) {
+            return Err(Failure::unreachable("what stands before the portal does not speak WebSocket").into());
+        }
+        let stream = hyper::upgrade::on(answer).await.context("switching to WebSocket")?;
+        Ok(Socket::from_raw_socket(TokioIo::new(stream), Role::Client, None).await)
+    }
+
     /// Sends a request; the headers and the JSON of the answer, null if there is none.
     pub(crate) async fn call(
         &self,
@@ -158,6 +196,13 @@ impl Remote {
         }
         Ok(())
     }
+}
+
+/// Whether the other end speaks WebSocket, and the protocol that was asked for.
+fn agreed(said: &HeaderMap, key: &str, protocol: &str) -> bool {
+    let said = |name| said.get(name).and_then(|value| value.to_str().ok());
+    said(header::SEC_WEBSOCKET_ACCEPT) == Some(&derive_accept_key(key.as_bytes()))
+        && said(header::SEC_WEBSOCKET_PROTOCOL) == Some(protocol)
 }
 
 async fn whole(answer: axum::http::Response<kube::client::Body>) -> anyhow::Result<Vec<u8>> {

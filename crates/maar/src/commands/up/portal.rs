@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use kube::Client;
 use maar_controller::{Role, clock::SharedClock, clock::SystemClock};
 use maar_portal::{
-    CardSource, Entropy, FirstAdmin, KubeconfigSettings, Portal, Settings, SshKeys, SshSettings,
+    Apps, CardSource, Entropy, FirstAdmin, KubeconfigSettings, Portal, Settings, SshKeys, SshSettings,
     install_user_role, with_ssh,
 };
 use maar_records::Records;
@@ -66,6 +66,8 @@ pub(super) async fn prepare(
     })?;
     let address = listener.local_addr()?;
     let mut settings = Settings::at(origins(None, address)?);
+    // Browsers know that everything below localhost is this machine.
+    settings.apps = Some(Apps::below("apps.localhost", &settings.origins)?);
     // Simulated nodes tell how much their cards are used.
     settings.cards = CardSource::Nodes;
     settings.cards_every = Duration::from_secs(10);

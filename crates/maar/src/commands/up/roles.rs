@@ -32,7 +32,7 @@ pub(super) async fn start(
     identity: String,
     portal: Role,
     stop: &CancellationToken,
-) -> anyhow::Result<(JoinHandle<()>, Router)> {
+) -> anyhow::Result<(JoinHandle<anyhow::Result<()>>, Router)> {
     maar_jobs::install(client).await.context("installing the kinds of Maar")?;
     make_namespace(client).await.context("making the namespace of the leases")?;
     // Others may join the cluster, with roles of the same kind: only one of them works at a time.
@@ -62,10 +62,8 @@ pub(super) async fn start(
     let end = stop.clone();
     let running = tokio::spawn(async move {
         let (serving, leading) = tokio::join!(serving, leading);
-        for error in [serving, leading].into_iter().filter_map(Result::err) {
-            tracing::error!("a role ended: {:#}", anyhow::Error::from(error));
-        }
         end.cancel();
+        serving.and(leading).context("a role ended by itself")
     });
     Ok((running, pages))
 }

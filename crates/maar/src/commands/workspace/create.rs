@@ -46,6 +46,12 @@ pub(super) struct Arguments {
     /// Mount a volume that is there: CLAIM=PATH
     #[arg(long, value_name = "CLAIM=PATH")]
     mount: Vec<String>,
+    /// A profile that an administrator granted: the workspace has what it grants (only through a portal)
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
+    /// A folder of the node that the profile names, or one below it: FOLDER=PATH, or FOLDER=PATH:ro to read only
+    #[arg(long, value_name = "FOLDER=PATH[:ro]", requires = "profile")]
+    host_path: Vec<String>,
     /// Wait until it runs
     #[arg(long)]
     wait: bool,
@@ -56,8 +62,12 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(source: &Source, output: Output, arguments: &Arguments) -> anyhow::Result<()> {
     let asked = body(arguments)?;
-    if arguments.template.is_some() && matches!(source, Source::Cluster(_)) {
-        return Err(Failure::usage("templates are kept by portals: log in with maar login first").into());
+    if matches!(source, Source::Cluster(_)) {
+        let kept = [("templates", &arguments.template), ("profiles", &arguments.profile)];
+        if let Some((what, _)) = kept.into_iter().find(|(_, asked)| asked.is_some()) {
+            let why = format!("{what} are kept by portals: log in with maar login first");
+            return Err(Failure::usage(why).into());
+        }
     }
     source.create(&asked).await?;
     let wanted = if arguments.wait { Some("Running") } else { None };
@@ -75,6 +85,7 @@ fn body(arguments: &Arguments) -> Result<Value, Failure> {
         ("cpu", &arguments.cpu),
         ("memory", &arguments.memory),
         ("account", &arguments.account),
+        ("profile", &arguments.profile),
     ] {
         if let Some(value) = value {
             set(name, value.clone().into());
@@ -111,7 +122,18 @@ fn body(arguments: &Arguments) -> Result<Value, Failure> {
             mounts.into_iter().map(|(claim, path)| json!({ "claim": claim, "path": path })).collect();
         set("mounts", mounts.into());
     }
+    let folders = pairs(&arguments.host_path, "FOLDER=PATH")?;
+    if !folders.is_empty() {
+        set("hostPaths", folders.into_iter().map(host_path).collect::<Vec<Value>>().into());
+    }
     Ok(body.into())
+}
+
+fn host_path((folder, rest): (String, String)) -> Value {
+    match rest.strip_suffix(":ro") {
+        Some(path) => json!({ "hostPath": folder, "path": path, "readOnly": true }),
+        None => json!({ "hostPath": folder, "path": rest }),
+    }
 }
 
 fn cards(arguments: &Arguments) -> Result<Option<Value>, Failure> {
@@ -177,6 +199,28 @@ mod tests {
         assert_eq!(
             asked(&["desk", "--template", "t-1"]).unwrap(),
             json!({ "name": "desk", "template": "t-1" })
+        );
+        let granted = [
+            "desk",
+            "--image",
+            "a",
+            "--profile",
+            "hpc",
+            "--host-path",
+            "/scratch/ada=/scratch",
+            "--host-path",
+            "/data=/data:ro",
+        ];
+        assert_eq!(
+            asked(&granted).unwrap(),
+            json!({ "name": "desk", "image": "a", "profile": "hpc", "hostPaths": [
+                { "hostPath": "/scratch/ada", "path": "/scratch" },
+                { "hostPath": "/data", "path": "/data", "readOnly": true },
+            ] })
+        );
+        assert!(
+            Line::try_parse_from(["create", "desk", "--image", "a", "--host-path", "/a=/b"]).is_err(),
+            "which profile grants it?"
         );
         for wrong in
             [["-e", "A"], ["--volume", "work=/work"], ["--mount", "=x"], ["--card", "nvidia.com/gpu"]]

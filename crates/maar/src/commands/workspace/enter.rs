@@ -3,16 +3,17 @@
 use std::io::{IsTerminal as _, Read as _, Write as _};
 
 use anyhow::Context as _;
-use futures::{AsyncReadExt as _, SinkExt as _};
+use futures::AsyncReadExt as _;
 use k8s_openapi::api::core::v1::Pod;
-use kube::{
-    Api,
-    api::{AttachParams, LogParams, TerminalSize},
-};
+use kube::{Api, api::LogParams};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::source::{LogQuery, Source, api};
-use crate::commands::{client::Connection, failure::Failure};
+use crate::commands::{
+    client::Connection,
+    failure::Failure,
+    run::{Asked, Running, start},
+};
 
 /// What `maar workspace logs` can be told.
 #[derive(Debug, clap::Args)]
@@ -63,7 +64,11 @@ fn write(bytes: &[u8]) {
     let _ = out.write_all(bytes).and_then(|()| out.flush());
 }
 
-async fn pod_of(connection: &Connection, name: &str) -> anyhow::Result<String> {
+/// The container of a workspace in its Pod: others may put containers beside it.
+pub(crate) const CONTAINER: &str = "workspace";
+
+/// The Pod of a workspace in a cluster.
+pub(crate) async fn pod_of(connection: &Connection, name: &str) -> anyhow::Result<String> {
     let found = api(connection).get(name).await.with_context(|| format!("reading workspace {name}"))?;
     let pod = found.status.and_then(|status| status.pod);
     pod.ok_or_else(|| Failure::failed(format!("workspace {name} has no Pod")).into())
@@ -77,6 +82,7 @@ pub(super) async fn cluster_logs(
 ) -> anyhow::Result<()> {
     let pods: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
     let params = LogParams {
+        container: Some(CONTAINER.to_owned()),
         follow: query.follow,
         previous: query.previous,
         timestamps: query.timestamps,
@@ -95,46 +101,36 @@ pub(super) async fn cluster_logs(
     }
 }
 
-/// Runs a command in the Pod of a workspace, with its input and output; fails as the command fails.
-pub(super) async fn exec(connection: &Connection, arguments: &ExecArguments) -> anyhow::Result<()> {
-    let pods: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
-    let pod = pod_of(connection, &arguments.name).await?;
+/// Runs a command in a workspace, with its input and output; fails as the command fails.
+pub(super) async fn exec(source: &Source, arguments: &ExecArguments) -> anyhow::Result<()> {
     let shell = ["/bin/sh".to_owned(), "-l".to_owned()];
     let command = if arguments.command.is_empty() { &shell[..] } else { &arguments.command[..] };
     let terminal = arguments.command.is_empty() && std::io::stdin().is_terminal();
-    let parameters = AttachParams::default().stdin(true).stdout(true).stderr(!terminal).tty(terminal);
-    let mut process = pods.exec(&pod, command, &parameters).await.context("running the command")?;
-    let mut raw = Raw::begin(terminal);
-    if let (Some(mut sizes), Some(size)) = (process.terminal_size(), raw.size.take()) {
-        // A program that is gone already says so by its status.
-        let _ = sizes.send(size).await;
-    }
-    let (stdin, stdout, stderr) = (process.stdin(), process.stdout(), process.stderr());
-    let status = process.take_status().context("the command was run twice")?;
+    let screen = if terminal { Some(size().unwrap_or((80, 24))) } else { None };
+    let running = start(source, Asked { workspace: &arguments.name, command, screen }).await?;
+    let Running { mut stdin, stdout, stderr, ended } = running;
+    let raw = Raw::begin(terminal);
     let typed = async {
-        if let Some(mut stdin) = stdin {
-            let mut parts = keyboard();
-            while let Some(part) = parts.recv().await {
-                if stdin.write_all(&part).await.is_err() {
-                    break;
-                }
+        let mut parts = keyboard();
+        while let Some(part) = parts.recv().await {
+            if stdin.write_all(&part).await.is_err() {
+                break;
             }
-            let _ = stdin.shutdown().await;
         }
+        let _ = stdin.shutdown().await;
         std::future::pending::<()>().await;
     };
     let to_stderr = |bytes: &[u8]| drop(std::io::stderr().write_all(bytes));
     let shown = async {
-        tokio::join!(copy(stdout, write), copy(stderr, to_stderr));
-        status.await
+        tokio::join!(copy(Some(stdout), write), copy(Some(stderr), to_stderr));
+        ended.await
     };
-    let status = tokio::select! { status = shown => status, () = typed => None };
+    let ended = tokio::select! {
+        ended = shown => ended,
+        () = typed => Err(Failure::unreachable("the connection to the Pod was lost").into()),
+    };
     drop(raw);
-    let status = status.context("the connection to the Pod was lost")?;
-    if status.status.as_deref() == Some("Success") {
-        return Ok(());
-    }
-    Err(Failure::failed(status.message.unwrap_or_else(|| "the command failed".to_owned())).into())
+    ended?.check()
 }
 
 /// What is typed. A thread of its own reads it, which nobody waits for: a read of a terminal cannot be broken off.
@@ -159,26 +155,25 @@ async fn copy(from: Option<impl tokio::io::AsyncRead + Unpin>, take: impl Fn(&[u
     }
 }
 
-/// A terminal that hands on each key as it is typed, until this is dropped.
-struct Raw {
-    raw: bool,
-    size: Option<TerminalSize>,
+/// How large the screen is: columns and rows.
+fn size() -> Option<(u16, u16)> {
+    let text = stty(&["size"])?;
+    let (rows, columns) = text.trim().split_once(' ')?;
+    Some((columns.parse().ok()?, rows.parse().ok()?))
 }
+
+/// A terminal that hands on each key as it is typed, until this is dropped.
+struct Raw(bool);
 
 impl Raw {
     fn begin(terminal: bool) -> Self {
-        let raw = terminal && stty(&["raw", "-echo"]).is_some();
-        let size = stty(&["size"]).filter(|_| terminal).and_then(|text| {
-            let (rows, columns) = text.trim().split_once(' ')?;
-            Some(TerminalSize { width: columns.parse().ok()?, height: rows.parse().ok()? })
-        });
-        Self { raw, size }
+        Self(terminal && stty(&["raw", "-echo"]).is_some())
     }
 }
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        if self.raw {
+        if self.0 {
             stty(&["sane"]);
         }
     }

@@ -6,8 +6,16 @@ use serde_json::Value;
 use super::source::Source;
 use crate::commands::output::{Output, Table, age, or_dash, show};
 
-pub(super) async fn list(source: &Source, output: Output) -> anyhow::Result<()> {
-    let found = source.list().await?;
+/// What `maar workspace list` can be told.
+#[derive(Debug, clap::Args)]
+pub(super) struct ListArguments {
+    /// All that the asker may see, not only those of his namespace
+    #[arg(long, short)]
+    all: bool,
+}
+
+pub(super) async fn list(source: &Source, output: Output, arguments: &ListArguments) -> anyhow::Result<()> {
+    let found = source.list(arguments.all).await?;
     show(output, &table(&found), &serde_json::json!({ "items": found }))
 }
 

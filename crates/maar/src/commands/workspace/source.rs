@@ -17,7 +17,7 @@ use crate::commands::{
 };
 
 /// Where workspaces are.
-pub(super) enum Source {
+pub(crate) enum Source {
     /// Behind a portal: as the one who is logged in, in his namespace.
     Portal { remote: Box<Remote>, namespace: String },
     /// In a cluster: as the one whom the kubeconfig names.
@@ -27,7 +27,7 @@ pub(super) enum Source {
 impl Source {
     /// A cluster that is named on the command line, else the portal of the login, else the usual cluster. Says which,
     /// since a name may mean different things in them.
-    pub(super) async fn choose(login: &LoginArgs, cluster: &ClusterArgs) -> anyhow::Result<Self> {
+    pub(crate) async fn choose(login: &LoginArgs, cluster: &ClusterArgs) -> anyhow::Result<Self> {
         if !cluster.is_named()
             && let Some(login) = login.read()?
         {
@@ -39,7 +39,8 @@ impl Source {
         Ok(Self::Cluster(Box::new(connection)))
     }
 
-    fn path(namespace: &str, name: &str) -> anyhow::Result<String> {
+    /// The path of a workspace behind a portal.
+    pub(crate) fn path(namespace: &str, name: &str) -> anyhow::Result<String> {
         // A name is part of a path here.
         let inside = |one: char| one.is_ascii_lowercase() || one.is_ascii_digit() || one == '-';
         if name.is_empty() || !name.chars().all(inside) {
@@ -62,18 +63,21 @@ impl Source {
         }
     }
 
-    pub(super) async fn list(&self) -> anyhow::Result<Vec<Value>> {
+    /// Those of the own namespace, or all that can be seen.
+    pub(super) async fn list(&self, all: bool) -> anyhow::Result<Vec<Value>> {
         match self {
-            Self::Portal { remote, .. } => remote.list("/workspaces").await,
+            Self::Portal { remote, .. } => {
+                remote.list(if all { "/workspaces" } else { "/workspaces?mine=true" }).await
+            }
             Self::Cluster(connection) => {
-                let found =
-                    api(connection).list(&ListParams::default()).await.context("listing workspaces")?;
+                let api = if all { Api::all(connection.client.clone()) } else { api(connection) };
+                let found = api.list(&ListParams::default()).await.context("listing workspaces")?;
                 found.items.iter().map(flat).collect()
             }
         }
     }
 
-    pub(super) async fn get(&self, name: &str) -> anyhow::Result<Value> {
+    pub(crate) async fn get(&self, name: &str) -> anyhow::Result<Value> {
         match self {
             Self::Portal { remote, namespace } => remote.get(&Self::path(namespace, name)?).await,
             Self::Cluster(connection) => {

@@ -70,8 +70,8 @@ pub(super) async fn exec_gives_a_terminal(kubectl: Kubectl) {
     terminal.types("\u{3}").await;
     terminal.types("echo st''ill there\n").await;
     terminal.sees("still there").await;
-    terminal.types("exit\n").await;
-    terminal.code().await;
+    terminal.types("exit 3\n").await;
+    assert_eq!(terminal.code().await, Some(3));
 }
 
 pub(super) async fn attach_joins_a_process(kubectl: Kubectl) {

@@ -24,6 +24,9 @@ pub(super) fn words(found: &Found, now: i64) -> String {
     } else if found.waits() && found.message.is_none() {
         text.push_str("  the scheduler has not said anything about it yet\n");
     }
+    if let Some(by) = &found.by {
+        let _ = writeln!(text, "  ({by})");
+    }
     text
 }
 
