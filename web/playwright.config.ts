@@ -12,7 +12,7 @@ export default defineConfig({
   reporter: "list",
   use: {
     baseURL: process.env.MAAR_BASE,
-    viewport: { width: 1360, height: 860 },
+    viewport: { width: 1280, height: 800 },
     // What fades in has other colours for a while, which axe would judge.
     contextOptions: { reducedMotion: "reduce" },
     trace: "off",

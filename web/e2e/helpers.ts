@@ -1,9 +1,31 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import { type APIRequestContext, expect, type Page } from "@playwright/test";
 
 export const secondPassword = "a walk through the pages";
 const shots = "e2e/shots";
+
+/** A folder for what is made once for a build; e2e/run.mjs says where. */
+export const kept = process.env.MAAR_KEPT ?? "e2e/results";
+/** What every request of a page carries. */
+export const headers = { "X-Maar-Request": "1" };
+
+/** Names a part that this machine has not, so that nobody takes what did not run for what passed. */
+export function absent(what: string) {
+  console.error(`absent: ${what}`);
+  appendFileSync(join(kept, "absent"), `absent: ${what}\n`);
+}
+
+/** A port of this machine that nobody listens on; Pods of the local node share them. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
 
 /** No serious or critical fault of accessibility on what is shown. */
 export async function accessible(page: Page) {
@@ -48,7 +70,6 @@ export type Texts = typeof import("../src/i18n/en.json");
 
 /** Signs in as the first administrator, whatever his password is by now. */
 export async function signIn(request: APIRequestContext) {
-  const headers = { "X-Maar-Request": "1" };
   const login = (password: string) =>
     request.post("/api/v1/login", { headers, data: { name: "admin", password } });
   const answer = await login(secondPassword);

@@ -1,6 +1,7 @@
 // Every page, light and dark, in both languages: nothing serious for axe, and a picture to look at.
+import { generateKeyPairSync } from "node:crypto";
 import { expect, test } from "@playwright/test";
-import { accessible, shot, signIn } from "./helpers";
+import { accessible, headers, shot, signIn } from "./helpers";
 
 const pages: [name: string, path: string][] = [
   ["home", "/"],
@@ -13,6 +14,8 @@ const pages: [name: string, path: string][] = [
   ["volumes", "/volumes"],
   ["apps", "/apps"],
   ["settings", "/settings"],
+  ["settings-ssh", "/settings?tab=ssh"],
+  ["settings-kubeconfig", "/settings?tab=kubeconfig"],
   ["settings-keys", "/settings?tab=keys"],
   ["settings-sessions", "/settings?tab=sessions"],
   ["device", "/device"],
@@ -25,12 +28,25 @@ const pages: [name: string, path: string][] = [
   ["missing", "/no/such/page"],
 ];
 
+/** A key as ssh-keygen writes it. */
+function sshKey(comment: string): string {
+  const { x = "" } = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });
+  const parts = [Buffer.from("ssh-ed25519"), Buffer.from(x, "base64url")].flatMap((part) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(part.length);
+    return [length, part];
+  });
+  return `ssh-ed25519 ${Buffer.concat(parts).toString("base64")} ${comment}`;
+}
+
 test.beforeAll(async ({ playwright }) => {
   const request = await playwright.request.newContext({ baseURL: process.env.MAAR_BASE });
   await signIn(request);
-  const headers = { "X-Maar-Request": "1" };
-  const workspace = (name: string, cards: object | undefined) =>
-    request.post("/api/v1/workspaces", { headers, data: { name, image: "busybox", memory: "1Gi", cards } });
+  const workspace = (name: string, cards: object, type = "Terminal") =>
+    request.post("/api/v1/workspaces", {
+      headers,
+      data: { name, type, image: "busybox", memory: "1Gi", cards },
+    });
   const job = (name: string, replicas: number, count: number) => {
     const containers = [{ name: "main", image: "busybox", command: ["sleep", "600"] }];
     const task = { name: "worker", replicas, cards: { count }, template: { spec: { containers } } };
@@ -40,10 +56,23 @@ test.beforeAll(async ({ playwright }) => {
     });
   };
   // Something to see: whole cards, a part of one, a job over several nodes, and one that cannot start.
-  await workspace("notebook", { resource: "nvidia.com/gpu", count: 2 });
+  await workspace("notebook", { resource: "nvidia.com/gpu", count: 2 }, "Jupyter");
   await workspace("sketch", { resource: "nvidia.com/gpu", share: "0.5" });
   await job("train", 3, 8);
   await job("too-large", 400, 8);
+  // Ways in: a key, a device, a port that others see and one by a link.
+  const { namespace } = (await (await request.get("/api/v1/me")).json()) as { namespace: string };
+  const ports = `/api/v1/workspaces/${namespace}/notebook/ports`;
+  const made = [
+    await request.post("/api/v1/me/ssh-keys", { headers, data: { key: sshKey("ada@laptop"), title: "" } }),
+    await request.post("/api/v1/me/kubeconfigs", {
+      headers,
+      data: { mode: "certificate", device: "laptop" },
+    }),
+    await request.put(`${ports}/6006/sharing`, { headers, data: { kind: "account" } }),
+    await request.put(`${ports}/3000/sharing`, { headers, data: { kind: "link", hours: 8 } }),
+  ];
+  for (const one of made) expect(one.ok(), await one.text()).toBe(true);
   await request.dispose();
 });
 
@@ -76,7 +105,8 @@ for (const scheme of ["light", "dark"] as const) {
           await page.getByRole("link", { name, exact: true }).click();
           await expect(page.locator("[data-phase]").first()).toBeVisible();
           const address = page.url();
-          for (const tab of ["overview", "terminal", "logs", "events", "describe", "yaml", "usage"]) {
+          const tabs = ["overview", "terminal", "logs", "events", "describe", "yaml", "usage"];
+          for (const tab of kind === "workspaces" ? [...tabs, "connect"] : tabs) {
             await page.goto(`${address}?tab=${tab}`);
             await expect(page.getByRole("tabpanel")).toBeVisible();
             await page.waitForTimeout(400);
@@ -129,7 +159,6 @@ test("a manifest is written, kept as a template and changed", async ({ page }) =
 });
 
 test("a plain user finds what is his, and is told kindly what is not", async ({ browser, playwright }) => {
-  const headers = { "X-Maar-Request": "1" };
   const admin = await playwright.request.newContext({ baseURL: process.env.MAAR_BASE });
   await signIn(admin);
   const made = await admin.post("/api/v1/users", { headers, data: { name: "ada", displayName: "Ada" } });
@@ -164,6 +193,7 @@ test("on a telephone the menu folds away, and nothing sticks out", async ({ page
   const { namespace } = (await (await page.request.get("/api/v1/me")).json()) as { namespace: string };
   const details: typeof pages = [
     ["workspace", `/workspaces/${namespace}/notebook`],
+    ["workspace-connect", `/workspaces/${namespace}/notebook?tab=connect`],
     ["job", `/jobs/${namespace}/train`],
     ["job-yaml", `/jobs/${namespace}/train?tab=yaml`],
   ];

@@ -24,12 +24,14 @@ function find(names) {
   return undefined;
 }
 
+/** Where things are kept that are made once for a build, and the list of what is absent. */
+const kept = join(process.env.CARGO_TARGET_DIR ?? join(repository, "target"), "tmp");
+
 function absent(what) {
   const line = `absent: ${what}`;
   console.error(line);
-  const folder = join(process.env.CARGO_TARGET_DIR ?? join(repository, "target"), "tmp");
-  mkdirSync(folder, { recursive: true });
-  appendFileSync(join(folder, "absent"), `${line}\n`);
+  mkdirSync(kept, { recursive: true });
+  appendFileSync(join(kept, "absent"), `${line}\n`);
 }
 
 /** Waits for a line of a program that matches. */
@@ -120,7 +122,13 @@ async function main() {
     const portal = await line(maar, /Portal.*(http:\/\/127\.0\.0\.1:\d+)/, 60);
     const base = await pages(portal);
     console.log(`walking through ${base}`);
-    return await walk({ MAAR_BASE: base, MAAR_PASSWORD: password, MAAR_CHROMIUM: chromium });
+    mkdirSync(kept, { recursive: true });
+    return await walk({
+      MAAR_BASE: base,
+      MAAR_PASSWORD: password,
+      MAAR_CHROMIUM: chromium,
+      MAAR_KEPT: kept,
+    });
   } finally {
     for (const child of children) child.kill("SIGTERM");
     rmSync(folder, { recursive: true, force: true });

@@ -4,14 +4,14 @@ import { IconBrandVscode, IconInfoCircle, IconPlugConnected } from "@tabler/icon
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import type { SshGateway } from "../api/agreed";
-import type { WorkspaceDetail } from "../api/types";
+import type { SshGateway, WorkspaceDetail } from "../api/types";
 import { useMe } from "../app/session";
 import { Panel } from "../ui/Panel";
 import { Empty, Loaded } from "../ui/states";
 import { Command } from "./Command";
 import { isOffered, sshKeysQuery, sshQuery } from "./offer";
 import { PortsPanel } from "./PortsPanel";
+import { readerOf } from "./ports";
 import { HostKeys } from "./SshPanel";
 import { codeLink, copyCommand, gatewayLink, loginOf, sshCommand } from "./ssh";
 
@@ -19,25 +19,24 @@ export function ConnectTab({ workspace }: { workspace: WorkspaceDetail }) {
   const { t } = useTranslation();
   const me = useMe();
   const ssh = useQuery(sshQuery);
-  // To be inside is for the owner alone.
-  const own = workspace.namespace === me.namespace;
-  if (workspace.phase !== "Running") {
-    return (
-      <Empty icon={IconPlugConnected} title={t("connect.notRunning")}>
-        {t("connect.notRunningText")}
-      </Empty>
-    );
-  }
+  const reader = readerOf(me, workspace);
+  const running = workspace.phase === "Running";
   return (
     <Stack gap="lg">
-      {own && isOffered(ssh) !== false && (
+      {!running && (
+        <Empty icon={IconPlugConnected} title={t("connect.notRunning")}>
+          {t("connect.notRunningText")}
+        </Empty>
+      )}
+      <PortsPanel workspace={workspace} reader={reader} />
+      {/* To be inside is for the owner alone. */}
+      {running && reader.own && isOffered(ssh) !== false && (
         <Panel title={t("connect.ssh")}>
           <Loaded query={ssh} rows={2}>
             {(gateway) => <Ssh gateway={gateway} login={loginOf(workspace, me.namespace)} />}
           </Loaded>
         </Panel>
       )}
-      <PortsPanel workspace={workspace} own={own} />
     </Stack>
   );
 }

@@ -25,7 +25,7 @@ export function ConsentPage() {
       take(client.POST("/api/v1/consents/{id}", { params: { path }, body: { approve } })),
     onDone: ({ redirect }) => goTo(redirect),
   });
-  // Programs of Maar itself need no consent, only somebody who is signed in.
+  // Sites that are trusted need no consent, only somebody who is signed in.
   const goesOn = query.data?.needed === false;
   const { mutate } = decide;
   useEffect(() => {

@@ -1,6 +1,6 @@
-import { Alert, Button, Code, Group, Stack, Table } from "@mantine/core";
+import { Button, Stack, Table } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconAlertTriangle, IconDeviceLaptop, IconDownload, IconPlus } from "@tabler/icons-react";
+import { IconDeviceLaptop, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -9,10 +9,10 @@ import type { KubeconfigOffer, KubeconfigView } from "../api/types";
 import { Dialog } from "../ui/Dialog";
 import { EndButton } from "../ui/EndButton";
 import { Facts } from "../ui/Facts";
+import { Once } from "../ui/Once";
 import { Panel } from "../ui/Panel";
 import { Empty, Loaded } from "../ui/states";
 import { Rows } from "../ui/Table";
-import { CopyText, saveFile } from "../ui/TextView";
 import { When } from "../ui/When";
 import { Command } from "./Command";
 import { type MadeKubeconfig, NewKubeconfig } from "./NewKubeconfig";
@@ -77,40 +77,16 @@ function Devices({ offer }: { offer: KubeconfigOffer }) {
         size="lg"
         closeOnClickOutside={false}
       >
-        {made && <Made made={made} onKept={() => setMade(undefined)} />}
+        {/* It may hold a private key, which nobody keeps but its owner. */}
+        {made && (
+          <Once
+            warning={t("kubeconfig.once")}
+            text={made.kubeconfig}
+            file={`kubeconfig-${made.device}.yaml`}
+            onKept={() => setMade(undefined)}
+          />
+        )}
       </Dialog>
-    </Stack>
-  );
-}
-
-/** A kubeconfig may hold a private key, which nobody keeps but its owner: it is shown this once. */
-function Made({ made, onKept }: { made: MadeKubeconfig; onKept: () => void }) {
-  const { t } = useTranslation();
-  return (
-    <Stack>
-      <Alert color="yellow" icon={<IconAlertTriangle size={18} />}>
-        {t("kubeconfig.once")}
-      </Alert>
-      <Code block mah={320} style={{ overflow: "auto" }} tabIndex={0}>
-        {made.kubeconfig}
-      </Code>
-      <Group justify="space-between">
-        <Group gap="xs">
-          <Button
-            size="xs"
-            leftSection={<IconDownload size={14} />}
-            onClick={() =>
-              saveFile(`kubeconfig-${made.device.replace(/[^\w.-]+/g, "-")}.yaml`, made.kubeconfig)
-            }
-          >
-            {t("actions.download")}
-          </Button>
-          <CopyText text={made.kubeconfig} />
-        </Group>
-        <Button variant="default" onClick={onKept}>
-          {t("keys.kept")}
-        </Button>
-      </Group>
     </Stack>
   );
 }
@@ -130,7 +106,7 @@ function List({ items }: { items: KubeconfigView[] }) {
             <When at={one.created} />
           </Table.Td>
           <Table.Td>
-            <When at={one.expires} none={t("keys.never")} />
+            <When at={one.expires} none={t("keys.noEnd")} />
           </Table.Td>
           <Table.Td>
             <EndButton

@@ -1,8 +1,9 @@
-import { Button, Group, NativeSelect, NumberInput, Stack, TextInput } from "@mantine/core";
+import { NativeSelect, NumberInput, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import type { KubeconfigOffer } from "../api/types";
+import { SmallForm } from "../forms/SmallForm";
 import { useSend } from "../forms/useSend";
 
 export interface MadeKubeconfig {
@@ -42,38 +43,30 @@ export function NewKubeconfig({ offer, onMade }: Props) {
     onDone: ({ kubeconfig }, { device }) => onMade({ device: device.trim(), kubeconfig }),
   });
   return (
-    <form onSubmit={make.onSubmit} noValidate>
-      <Stack>
-        {make.problem}
-        <TextInput
-          label={t("kubeconfig.device")}
-          description={t("kubeconfig.deviceText")}
-          placeholder="laptop"
-          required
-          data-autofocus
-          {...form.getInputProps("device")}
+    <SmallForm sending={make} submit={t("kubeconfig.make")}>
+      <TextInput
+        label={t("kubeconfig.device")}
+        description={t("kubeconfig.deviceText")}
+        placeholder="laptop"
+        required
+        data-autofocus
+        {...form.getInputProps("device")}
+      />
+      <NativeSelect
+        label={t("kubeconfig.mode")}
+        description={t(`kubeconfig.modeTexts.${form.values.mode}`)}
+        data={offer.modes.map((value) => ({ value, label: t(`kubeconfig.modes.${value}`) }))}
+        {...form.getInputProps("mode")}
+      />
+      {form.values.mode !== "oidc" && (
+        <NumberInput
+          label={t("kubeconfig.hours")}
+          description={t("kubeconfig.hoursText")}
+          allowDecimal={false}
+          clampBehavior="none"
+          {...form.getInputProps("hours")}
         />
-        <NativeSelect
-          label={t("kubeconfig.mode")}
-          description={t(`kubeconfig.modeTexts.${form.values.mode}`)}
-          data={offer.modes.map((value) => ({ value, label: t(`kubeconfig.modes.${value}`) }))}
-          {...form.getInputProps("mode")}
-        />
-        {form.values.mode !== "oidc" && (
-          <NumberInput
-            label={t("kubeconfig.hours")}
-            description={t("kubeconfig.hoursText")}
-            allowDecimal={false}
-            clampBehavior="none"
-            {...form.getInputProps("hours")}
-          />
-        )}
-        <Group justify="flex-end">
-          <Button type="submit" loading={make.busy}>
-            {t("kubeconfig.make")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      )}
+    </SmallForm>
   );
 }

@@ -1,7 +1,8 @@
-import { Button, Group, Stack, Textarea, TextInput } from "@mantine/core";
+import { Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
+import { SmallForm } from "../forms/SmallForm";
 import { useSend } from "../forms/useSend";
 import { endOfDay } from "../ui/format";
 import { commentOf, faultOfKey } from "./ssh";
@@ -34,39 +35,31 @@ export function NewSshKey({ onDone }: { onDone: () => void }) {
     onDone,
   });
   return (
-    <form onSubmit={add.onSubmit} noValidate>
-      <Stack>
-        {add.problem}
-        <Textarea
-          label={t("ssh.key")}
-          description={t("ssh.keyText")}
-          placeholder="ssh-ed25519 AAAA… ada@laptop"
-          required
-          autosize
-          minRows={3}
-          maxRows={8}
-          spellCheck={false}
-          data-autofocus
-          {...form.getInputProps("key")}
-        />
-        <TextInput
-          label={t("ssh.title")}
-          description={t("ssh.titleText")}
-          placeholder={commentOf(form.values.key)}
-          {...form.getInputProps("title")}
-        />
-        <TextInput
-          label={t("ssh.expires")}
-          description={t("ssh.expiresText")}
-          type="date"
-          {...form.getInputProps("expires")}
-        />
-        <Group justify="flex-end">
-          <Button type="submit" loading={add.busy}>
-            {t("ssh.add")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <SmallForm sending={add} submit={t("ssh.add")}>
+      <Textarea
+        label={t("ssh.key")}
+        description={t("ssh.keyText")}
+        placeholder="ssh-ed25519 AAAA… ada@laptop"
+        required
+        autosize
+        minRows={3}
+        maxRows={8}
+        spellCheck={false}
+        data-autofocus
+        {...form.getInputProps("key")}
+      />
+      <TextInput
+        label={t("ssh.title")}
+        description={t("ssh.titleText")}
+        placeholder={commentOf(form.values.key)}
+        {...form.getInputProps("title")}
+      />
+      <TextInput
+        label={t("ssh.expires")}
+        description={t("ssh.expiresText")}
+        type="date"
+        {...form.getInputProps("expires")}
+      />
+    </SmallForm>
   );
 }

@@ -1,89 +1,72 @@
-import { Alert, Button, Group, NumberInput, Radio, Stack } from "@mantine/core";
+import { Alert, NativeSelect, Radio, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { IconLink } from "@tabler/icons-react";
+import { IconAlertTriangle } from "@tabler/icons-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { PortView, SharingKind } from "../api/agreed";
-import { client, take } from "../api/client";
+import type { PortView, WorkspaceDetail } from "../api/types";
+import { SmallForm } from "../forms/SmallForm";
 import { useSend } from "../forms/useSend";
-import { type Work, workKey } from "../work/work";
-import { Command } from "./Command";
+import { formatDuration } from "../ui/format";
+import { Once } from "../ui/Once";
+import { portsKey, shareCall } from "./ports";
 
 interface Props {
-  workspace: Work;
+  workspace: WorkspaceDetail;
   port: PortView;
   onClose: () => void;
 }
 
-/** Who may open a port besides the owner. A link is told once: the portal keeps no copy of it. */
+/** The longest that the portal allows is the last. */
+const lasting = [1, 8, 24, 7 * 24, 30 * 24];
+
+/** With whom a port is shared. A link is told once: the portal keeps no copy of it. */
 export function ShareForm({ workspace, port, onClose }: Props) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const [link, setLink] = useState<string>();
-  const form = useForm<{ kind: SharingKind; hours: number | string }>({
-    initialValues: { kind: port.sharing.kind, hours: 24 },
-    validate: {
-      hours: (value, { kind }) => (kind !== "link" || Number(value) >= 1 ? null : t("faults.whole")),
-    },
+  const before = port.sharing.kind;
+  const form = useForm<{ kind: "account" | "link"; hours: string }>({
+    initialValues: { kind: before === "account" ? "account" : "link", hours: "24" },
   });
-  const { namespace, name } = workspace;
+  const { kind, hours } = form.values;
   const share = useSend(form, {
-    run: ({ kind, hours }) =>
-      take(
-        client.PUT("/api/v1/workspaces/{namespace}/{name}/ports/{port}/sharing", {
-          params: { path: { namespace, name, port: port.port } },
-          body: { kind, hours: kind === "link" ? Number(hours) : undefined },
-        }),
-      ),
+    run: () => shareCall(workspace, port.port, { kind, hours: hours ? Number(hours) : undefined }),
     done: t("ports.shared"),
-    changes: [[...workKey("workspaces", workspace), "ports"]],
+    changes: [portsKey(workspace)],
     onDone: (made) => (made.link ? setLink(made.link) : onClose()),
   });
-  if (link) {
-    return (
-      <Stack>
-        <Alert color="yellow" icon={<IconLink size={18} />}>
-          {t("ports.linkOnce")}
-        </Alert>
-        <Command title={t("ports.link")} text={link} />
-        <Group justify="flex-end">
-          <Button onClick={onClose}>{t("keys.kept")}</Button>
-        </Group>
-      </Stack>
-    );
-  }
+  if (link) return <Once warning={t("ports.linkOnce")} text={link} onKept={onClose} />;
+  const ends = lasting.map((count) => ({
+    value: String(count),
+    label: formatDuration(count * 3600, i18n.language),
+  }));
   return (
-    <form onSubmit={share.onSubmit} noValidate>
-      <Stack>
-        {share.problem}
-        <Radio.Group label={t("ports.who")} {...form.getInputProps("kind")}>
-          <Stack gap="xs" mt="xs">
-            {(["private", "account", "link"] as const).map((kind) => (
-              <Radio
-                key={kind}
-                value={kind}
-                label={t(`ports.kinds.${kind}`)}
-                description={t(`ports.kindTexts.${kind}`)}
-              />
-            ))}
-          </Stack>
-        </Radio.Group>
-        {form.values.kind === "link" && (
-          <NumberInput
-            label={t("ports.hours")}
-            allowDecimal={false}
-            clampBehavior="none"
-            {...form.getInputProps("hours")}
-          />
-        )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t("actions.back")}
-          </Button>
-          <Button type="submit" loading={share.busy}>
-            {t("actions.save")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <SmallForm sending={share} submit={t("ports.share")} onBack={onClose}>
+      <Radio.Group
+        label={t("ports.who")}
+        value={kind}
+        // A link has an end.
+        onChange={(value) => form.setValues({ kind: value as typeof kind, hours: hours || "24" })}
+      >
+        <Stack gap="xs" mt="xs">
+          {(["link", "account"] as const).map((one) => (
+            <Radio
+              key={one}
+              value={one}
+              label={t(`ports.kinds.${one}`, { account: workspace.account })}
+              description={t(`ports.kindTexts.${one}`)}
+            />
+          ))}
+        </Stack>
+      </Radio.Group>
+      <NativeSelect
+        label={t("ports.lasts")}
+        data={kind === "account" ? [...ends, { value: "", label: t("ports.noEnd") }] : ends}
+        {...form.getInputProps("hours")}
+      />
+      {before === "link" && <Text size="sm">{t("ports.oldLink")}</Text>}
+      <Alert color="yellow" icon={<IconAlertTriangle size={18} />}>
+        {t("ports.warning")}
+      </Alert>
+    </SmallForm>
   );
 }

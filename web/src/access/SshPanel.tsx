@@ -3,8 +3,8 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconKey, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { SshGateway, SshKey } from "../api/agreed";
 import { client } from "../api/client";
+import type { SshGateway, SshKey } from "../api/types";
 import { Dialog } from "../ui/Dialog";
 import { EndButton } from "../ui/EndButton";
 import { Panel } from "../ui/Panel";
@@ -68,7 +68,7 @@ function Keys({ items }: { items: SshKey[] }) {
             <When at={one.lastUsed} none={t("keys.never")} />
           </Table.Td>
           <Table.Td>
-            <When at={one.expires} none={t("keys.never")} />
+            <When at={one.expires} none={t("keys.noEnd")} />
           </Table.Td>
           <Table.Td>
             <EndButton

@@ -153,14 +153,14 @@ describe("consent", () => {
     expect(changes[0]?.body).toEqual({ approve: true });
   });
 
-  it("is not asked for programs of Maar itself", async () => {
+  it("is not asked for sites that are trusted", async () => {
     const assign = went();
     const changes = portal({
       "GET /api/v1/consents/c-1": ok({ ...asking.body, needed: false }),
-      "POST /api/v1/consents/c-1": ok({ redirect: "http://127.0.0.1:8000/?code=1" }),
+      "POST /api/v1/consents/c-1": ok({ redirect: "https://wiki.example/cb?code=2" }),
     });
     showAt("/consent/c-1");
-    await waitFor(() => expect(assign).toHaveBeenCalledWith("http://127.0.0.1:8000/?code=1"));
+    await waitFor(() => expect(assign).toHaveBeenCalledWith("https://wiki.example/cb?code=2"));
     expect(changes).toHaveLength(1);
   });
 
@@ -168,63 +168,5 @@ describe("consent", () => {
     portal({ "GET /api/v1/consents/c-1": absent });
     showAt("/consent/c-1");
     expect(await screen.findByText("This does not exist")).toBeTruthy();
-  });
-});
-
-describe("a workspace", () => {
-  const workspace = {
-    namespace: "user-ada-1",
-    name: "desk",
-    phase: "Running",
-    state: "Running",
-    type: "Terminal",
-    image: "busybox",
-    account: "physics",
-    serviceLevel: "Guaranteed",
-    resources: {},
-    restarts: 0,
-    created: "2026-11-01T00:00:00Z",
-  };
-  const path = "/api/v1/workspaces/user-ada-1/desk";
-  const ports = ok({ items: [{ port: 8888, name: "jupyter", sharing: { kind: "private" } }] });
-
-  it("is connected to by SSH, editors and ports", async () => {
-    const changes = portal({
-      [`GET ${path}`]: ok(workspace),
-      [`GET ${path}/ports`]: ports,
-      [`POST ${path}/ports/8888/open`]: ok({ url: "https://desk.apps.example/", expires: "" }),
-      "GET /api/v1/ssh": ok(gateway),
-    });
-    const page = { opener: {}, location: { replace: vi.fn() }, close: vi.fn() };
-    vi.spyOn(window, "open").mockReturnValue(page as never);
-    showAt("/workspaces/user-ada-1/desk?tab=connect");
-    expect(await screen.findByText("ssh -p 2222 desk@gpu.example")).toBeTruthy();
-    expect(await screen.findByText("You have no SSH key here yet.")).toBeTruthy();
-    const code = screen.getByRole("link", { name: "VS Code" });
-    expect(code.getAttribute("href")).toBe("vscode://vscode-remote/ssh-remote+desk@gpu.example:2222/root");
-    await userEvent.click((await screen.findAllByRole("button", { name: "Open" }))[0] as HTMLElement);
-    await waitFor(() => expect(page.location.replace).toHaveBeenCalledWith("https://desk.apps.example/"));
-    expect(page.opener).toBeNull();
-    expect(changes[0]?.what).toBe(`POST ${path}/ports/8888/open`);
-  });
-
-  it("has no such tab where the portal has no way in", async () => {
-    portal({ [`GET ${path}`]: ok(workspace), [`GET ${path}/ports`]: absent, "GET /api/v1/ssh": absent });
-    showAt("/workspaces/user-ada-1/desk");
-    expect(await screen.findByRole("tab", { name: "Overview" })).toBeTruthy();
-    await waitFor(() => expect(screen.queryByRole("tab", { name: "Connect" })).toBeNull());
-  });
-
-  it("of another is entered by nobody else, and its shared ports are opened", async () => {
-    const theirs = "/api/v1/workspaces/user-bob-2/desk";
-    portal({
-      [`GET ${theirs}`]: ok({ ...workspace, namespace: "user-bob-2" }),
-      [`GET ${theirs}/ports`]: ports,
-      "GET /api/v1/ssh": ok(gateway),
-    });
-    showAt("/workspaces/user-bob-2/desk?tab=connect");
-    expect(await screen.findByText("8888 · jupyter")).toBeTruthy();
-    expect(screen.queryByText("SSH and editors")).toBeNull();
-    expect(screen.queryByRole("button", { name: "Share" })).toBeNull();
   });
 });

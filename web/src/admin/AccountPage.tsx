@@ -3,9 +3,11 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconPencil, IconTrash } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
+import type { TFunction } from "i18next";
+import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
-import type { AccountDetail } from "../api/types";
+import type { AccountChange, AccountDetail } from "../api/types";
 import { useMe } from "../app/session";
 import { Confirm } from "../ui/Confirm";
 import { Dialog } from "../ui/Dialog";
@@ -47,6 +49,7 @@ export function AccountPage() {
                   [t("accounts.guaranteed"), <Amounts key="guaranteed" of={account.guaranteed} />],
                   [t("accounts.deserved"), <Amounts key="deserved" of={account.deserved} />],
                   [t("accounts.capability"), <Amounts key="capability" of={account.capability} />],
+                  ...extrasOf(account, t),
                 ]}
               />
             </Panel>
@@ -58,6 +61,18 @@ export function AccountPage() {
       </Loaded>
     </>
   );
+}
+
+/** What only administrators are told. */
+function extrasOf(account: AccountDetail & AccountChange, t: TFunction): [string, ReactNode][] {
+  const { weight, memberCapability, pools, everyone } = account;
+  if (weight == null) return [];
+  return [
+    [t("accounts.memberCapability"), <Amounts key="memberCapability" of={memberCapability} />],
+    [t("accounts.weight"), weight],
+    [t("accounts.pools"), pools?.join(", ") || t("accounts.everyPool")],
+    [t("accounts.who"), everyone ? t("accounts.whoAll") : t("accounts.whoMembers")],
+  ];
 }
 
 function Actions({ account }: { account: AccountDetail }) {

@@ -1,8 +1,6 @@
-import { Alert, Button, Code, Group, Stack } from "@mantine/core";
-import { IconAlertTriangle } from "@tabler/icons-react";
 import { useTranslation } from "react-i18next";
 import { Dialog } from "../ui/Dialog";
-import { CopyText } from "../ui/TextView";
+import { Once } from "../ui/Once";
 
 interface Props {
   made: { name: string; password: string } | undefined;
@@ -19,16 +17,7 @@ export function MadePassword({ made, onClose }: Props) {
       title={t("users.passwordFor", { name: made?.name ?? "" })}
       closeOnClickOutside={false}
     >
-      <Stack>
-        <Alert color="yellow" icon={<IconAlertTriangle size={18} />}>
-          {t("users.passwordOnce")}
-        </Alert>
-        <Code block>{made?.password}</Code>
-        <Group justify="space-between">
-          <CopyText text={made?.password ?? ""} />
-          <Button onClick={onClose}>{t("keys.kept")}</Button>
-        </Group>
-      </Stack>
+      <Once warning={t("users.passwordOnce")} text={made?.password ?? ""} onKept={onClose} />
     </Dialog>
   );
 }

@@ -1,10 +1,11 @@
-import { Button, Group, NativeSelect, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Button, Group, NativeSelect, Table, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client } from "../api/client";
 import type { AccountDetail } from "../api/types";
+import { SmallForm } from "../forms/SmallForm";
 import { useSend } from "../forms/useSend";
 import { Confirm } from "../ui/Confirm";
 import { Dialog } from "../ui/Dialog";
@@ -130,34 +131,26 @@ export function MemberForm({ account, member, onDone }: FormProps) {
     onDone,
   });
   return (
-    <form onSubmit={save.onSubmit} noValidate>
-      <Stack>
-        {save.problem}
-        <TextInput
-          label={t("fields.user")}
-          required
-          disabled={member.user !== undefined}
-          data-autofocus
-          {...form.getInputProps("user")}
-        />
-        <NativeSelect
-          label={t("accounts.role")}
-          data={roles.map((value) => ({ value, label: t(`memberRoles.${value}`) }))}
-          {...form.getInputProps("role")}
-        />
-        <ResourcesInput
-          title={t("accounts.cap")}
-          text={t("accounts.capText")}
-          rows={form.values.cap}
-          error={form.errors.cap}
-          onChange={(rows) => form.setFieldValue("cap", rows)}
-        />
-        <Group justify="flex-end">
-          <Button type="submit" loading={save.busy}>
-            {t("actions.save")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <SmallForm sending={save} submit={t("actions.save")}>
+      <TextInput
+        label={t("fields.user")}
+        required
+        disabled={member.user !== undefined}
+        data-autofocus
+        {...form.getInputProps("user")}
+      />
+      <NativeSelect
+        label={t("accounts.role")}
+        data={roles.map((value) => ({ value, label: t(`memberRoles.${value}`) }))}
+        {...form.getInputProps("role")}
+      />
+      <ResourcesInput
+        title={t("accounts.cap")}
+        text={t("accounts.capText")}
+        rows={form.values.cap}
+        error={form.errors.cap}
+        onChange={(rows) => form.setFieldValue("cap", rows)}
+      />
+    </SmallForm>
   );
 }

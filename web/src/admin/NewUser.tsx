@@ -1,7 +1,8 @@
-import { Button, Checkbox, Group, Stack, TextInput } from "@mantine/core";
+import { Checkbox, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
+import { SmallForm } from "../forms/SmallForm";
 import { useSend } from "../forms/useSend";
 import { endOfDay } from "../ui/format";
 
@@ -34,35 +35,27 @@ export function NewUser({ onMade }: Props) {
     onDone: ({ password }, { name }) => onMade({ name, password }),
   });
   return (
-    <form onSubmit={sending.onSubmit} noValidate>
-      <Stack>
-        {sending.problem}
-        <TextInput
-          label={t("fields.name")}
-          description={t("users.nameRule")}
-          required
-          data-autofocus
-          {...form.getInputProps("name")}
-        />
-        <TextInput label={t("settings.displayName")} {...form.getInputProps("displayName")} />
-        <TextInput label={t("settings.email")} type="email" {...form.getInputProps("email")} />
-        <TextInput
-          label={t("users.expires")}
-          description={t("users.expiresText")}
-          type="date"
-          {...form.getInputProps("expires")}
-        />
-        <Checkbox
-          label={t("users.makeAdmin")}
-          description={t("users.makeAdminText")}
-          {...form.getInputProps("platformAdmin", { type: "checkbox" })}
-        />
-        <Group justify="flex-end">
-          <Button type="submit" loading={sending.busy}>
-            {t("users.create")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <SmallForm sending={sending} submit={t("users.create")}>
+      <TextInput
+        label={t("fields.name")}
+        description={t("users.nameRule")}
+        required
+        data-autofocus
+        {...form.getInputProps("name")}
+      />
+      <TextInput label={t("settings.displayName")} {...form.getInputProps("displayName")} />
+      <TextInput label={t("settings.email")} type="email" {...form.getInputProps("email")} />
+      <TextInput
+        label={t("users.expires")}
+        description={t("users.expiresText")}
+        type="date"
+        {...form.getInputProps("expires")}
+      />
+      <Checkbox
+        label={t("users.makeAdmin")}
+        description={t("users.makeAdminText")}
+        {...form.getInputProps("platformAdmin", { type: "checkbox" })}
+      />
+    </SmallForm>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Code, Group, NativeSelect, ScrollArea, Stack, Text } from "@mantine/core";
+import { Button, Checkbox, Code, Group, NativeSelect, ScrollArea, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconDroplet, IconLock, IconLockOpen, IconUsersGroup } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -78,12 +78,13 @@ function Drain({ name, opened, onClose }: DialogProps) {
   const said = useErrorText();
   const queries = useQueryClient();
   const [lines, setLines] = useState<string>();
+  const [unmanaged, setUnmanaged] = useState(false);
   const begin = async () => {
     setLines("");
     const path = `/api/v1/nodes/${encodeURIComponent(name)}/drain`;
     await readText(path, (piece) => setLines((before) => (before ?? "") + piece), {
       method: "POST",
-      json: {},
+      json: { unmanaged },
     }).catch((error: unknown) => setLines((before) => `${before ?? ""}${said(error)}\n`));
     void queries.invalidateQueries({ queryKey: ["nodes"] });
   };
@@ -95,10 +96,17 @@ function Drain({ name, opened, onClose }: DialogProps) {
         onConfirm={() => void begin()}
         danger
         title={t("nodes.drainTitle", { name })}
-        lost={[t("nodes.drainLost")]}
+        lost={[t("nodes.drainLost"), ...(unmanaged ? [t("nodes.drainLostUnmanaged")] : [])]}
         confirm={t("nodes.drain")}
       >
         {t("nodes.drainText")}
+        <Checkbox
+          mt="sm"
+          label={t("nodes.drainUnmanaged")}
+          description={t("nodes.drainUnmanagedText")}
+          checked={unmanaged}
+          onChange={(event) => setUnmanaged(event.currentTarget.checked)}
+        />
       </Confirm>
     );
   }
@@ -107,6 +115,7 @@ function Drain({ name, opened, onClose }: DialogProps) {
       opened={opened}
       onClose={() => {
         setLines(undefined);
+        setUnmanaged(false);
         onClose();
       }}
       title={t("nodes.drainTitle", { name })}

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
+import { wholeList } from "../api/pages";
 import type { Policy } from "../api/types";
 import { Confirm } from "../ui/Confirm";
 import { Dialog } from "../ui/Dialog";
@@ -18,7 +19,10 @@ import { rulesOf } from "./policy";
 export function PoliciesPage() {
   const { t } = useTranslation();
   const [editing, setEditing] = useState<Partial<Policy>>();
-  const query = useQuery({ queryKey: ["policies"], queryFn: () => take(client.GET("/api/v1/policies")) });
+  const query = useQuery({
+    queryKey: ["policies"],
+    queryFn: () => wholeList((query) => take(client.GET("/api/v1/policies", { params: { query } }))),
+  });
   const create = (
     <Button leftSection={<IconPlus size={18} />} onClick={() => setEditing({})}>
       {t("policies.new")}

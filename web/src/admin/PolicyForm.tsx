@@ -1,4 +1,14 @@
-import { Button, Chip, Group, Input, NativeSelect, NumberInput, Stack, Switch } from "@mantine/core";
+import {
+  Button,
+  Chip,
+  Group,
+  Input,
+  NativeSelect,
+  NumberInput,
+  Stack,
+  Switch,
+  TextInput,
+} from "@mantine/core";
 import { type UseFormReturnType, useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -92,6 +102,16 @@ function RuleInput({ form, kind }: { form: UseFormReturnType<PolicyValues>; kind
               {...form.getInputProps(`${kind}.${field}` as "idle.percent")}
             />
           ))}
+        </Group>
+      )}
+      {kind === "nightly" && form.values.nightly.on && (
+        <Group grow mt="sm" align="flex-start">
+          <TextInput label={t("policies.at")} placeholder="23:00" {...form.getInputProps("nightly.at")} />
+          <TextInput
+            label={t("policies.timeZone")}
+            placeholder="Asia/Shanghai"
+            {...form.getInputProps("nightly.timeZone")}
+          />
         </Group>
       )}
       {kind === "waiting" && form.values.waiting.on && (

@@ -1,5 +1,6 @@
 import { ActionIcon, Menu } from "@mantine/core";
 import {
+  IconCalendarOff,
   IconDeviceDesktop,
   IconDots,
   IconKey,
@@ -15,7 +16,9 @@ import { client, take } from "../api/client";
 import type { UserView } from "../api/types";
 import { useMe } from "../app/session";
 import { Confirm } from "../ui/Confirm";
+import { Dialog } from "../ui/Dialog";
 import { useAction } from "../ui/useAction";
+import { UserEnd } from "./UserEnd";
 
 interface Props {
   user: UserView;
@@ -25,7 +28,7 @@ interface Props {
 export function UserActions({ user, onPassword }: Props) {
   const { t } = useTranslation();
   const me = useMe();
-  const [asking, setAsking] = useState<"disable" | "reset">();
+  const [asking, setAsking] = useState<"disable" | "reset" | "end">();
   const params = { path: { id: user.id } };
   const change = useAction({
     run: (body: { disabled?: boolean; platformAdmin?: boolean }) =>
@@ -70,6 +73,9 @@ export function UserActions({ user, onPassword }: Props) {
           >
             {user.platformAdmin ? t("users.takeAdmin") : t("users.makeAdmin")}
           </Menu.Item>
+          <Menu.Item leftSection={<IconCalendarOff size={16} />} onClick={() => setAsking("end")}>
+            {t("users.end")}
+          </Menu.Item>
           {user.disabled ? (
             <Menu.Item
               leftSection={<IconUserCheck size={16} />}
@@ -89,6 +95,13 @@ export function UserActions({ user, onPassword }: Props) {
           )}
         </Menu.Dropdown>
       </Menu>
+      <Dialog
+        opened={asking === "end"}
+        onClose={() => setAsking(undefined)}
+        title={t("users.endTitle", { name: user.name })}
+      >
+        <UserEnd user={user} onClose={() => setAsking(undefined)} />
+      </Dialog>
       <Confirm
         opened={asking === "disable"}
         onClose={() => setAsking(undefined)}

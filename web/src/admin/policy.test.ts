@@ -9,6 +9,15 @@ it("keeps what the form does not know", () => {
   expect(specOf(values, before)).toEqual(before);
 });
 
+it("knows nights", () => {
+  const before = { nightly: { at: "23:30", timeZone: "Asia/Shanghai", warnMinutes: 15 } };
+  expect(rulesOf(before).map((rule) => rule.kind)).toEqual(["nightly"]);
+  const values = valuesOf("lab", before);
+  expect(specOf(values, before)).toEqual(before);
+  const late = { ...values, nightly: { ...values.nightly, warnMinutes: 2000 } };
+  expect(boundsBroken(late)).toEqual({ "nightly.warnMinutes": [0, 1440] });
+});
+
 it("takes out rules that were switched off", () => {
   const spec = specOf({ ...initialPolicy, account: "a" });
   expect(rulesOf(spec).map((rule) => rule.kind)).toEqual(["idle"]);

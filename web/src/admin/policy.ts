@@ -8,6 +8,7 @@ export interface PolicyValues {
   longRunning: { on: boolean; batchHours: Amount; interactiveHours: Amount; warnHours: Amount };
   idle: { on: boolean; windowMinutes: Amount; percent: Amount; warnMinutes: Amount };
   waiting: { on: boolean; minutes: Amount; warnMinutes: Amount; types: JobType[] };
+  nightly: { on: boolean; at: string; timeZone: string; warnMinutes: Amount };
 }
 
 export const initialPolicy: PolicyValues = {
@@ -15,6 +16,7 @@ export const initialPolicy: PolicyValues = {
   longRunning: { on: false, batchHours: 168, interactiveHours: 24, warnHours: 2 },
   idle: { on: true, windowMinutes: 120, percent: 5, warnMinutes: 60 },
   waiting: { on: false, minutes: 10_080, warnMinutes: 60, types: [] },
+  nightly: { on: false, at: "23:00", timeZone: "UTC", warnMinutes: 30 },
 };
 
 /** The numbers of each rule, and between what they have to be; the portal decides all the same. */
@@ -22,6 +24,7 @@ export const rules = {
   longRunning: { batchHours: [1, 87_600], interactiveHours: [1, 87_600], warnHours: [0, 87_600] },
   idle: { windowMinutes: [1, 43_200], percent: [0, 99], warnMinutes: [0, 43_200] },
   waiting: { minutes: [1, 525_600], warnMinutes: [0, 43_200] },
+  nightly: { warnMinutes: [0, 1440] },
 } as const;
 
 type Spec = Record<string, unknown>;
@@ -31,7 +34,7 @@ export const kinds = Object.keys(rules) as Rule[];
 /** The rules that are in a policy, each with its numbers. */
 export function rulesOf(spec: Spec | undefined) {
   return kinds.flatMap((kind) => {
-    const values = spec?.[kind] as Record<string, number> | undefined;
+    const values = spec?.[kind] as Record<string, number | string> | undefined;
     return values ? [{ kind, values }] : [];
   });
 }

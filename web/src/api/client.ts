@@ -1,7 +1,6 @@
 // The typed client. Every request goes through here: it carries the header that no other site can send, and what is not
 // an answer becomes an ApiError.
 import createClient, { type Middleware } from "openapi-fetch";
-import type { AgreedPaths } from "./agreed";
 import { type ApiError, errorOf, errorOfFailure } from "./error";
 import type { paths } from "./schema";
 
@@ -24,26 +23,8 @@ async function failure(response: Response): Promise<ApiError> {
   return errorOf(response.status, body, response.headers.get("Retry-After"));
 }
 
-// What the document has by now wins over what was agreed upon before, method by method.
-type Methods<Document, Agreed> = Omit<Document, keyof Agreed> & {
-  [Method in keyof Agreed]: Method extends keyof Document
-    ? [Exclude<Document[Method], undefined>] extends [never]
-      ? Agreed[Method]
-      : Document[Method]
-    : Agreed[Method];
-};
-type Everything = {
-  [Path in keyof paths | keyof AgreedPaths]: Path extends keyof AgreedPaths
-    ? Path extends keyof paths
-      ? Methods<paths[Path], AgreedPaths[Path]>
-      : AgreedPaths[Path]
-    : Path extends keyof paths
-      ? paths[Path]
-      : never;
-};
-
 // fetch is looked up at each call, so that tests can put another in its place.
-export const client = createClient<Everything>({
+export const client = createClient<paths>({
   baseUrl: "",
   fetch: (request) => globalThis.fetch(request),
 });

@@ -33,3 +33,7 @@ it("tries again only what may come right by itself", () => {
   expect(mayRetry(new ApiError("forbidden", ""))).toBe(false);
   expect(mayRetry(new ApiError("unavailable", ""))).toBe(true);
 });
+
+it("tells a sign-in that was refused from one that is over", () => {
+  expect(errorOf(401, { code: "loginRefused" }).code).toBe("loginRefused");
+});

@@ -1,4 +1,4 @@
-import { QueryClient } from "@tanstack/react-query";
+import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { Live } from "./live";
 
@@ -85,4 +85,37 @@ it("stays away once it was stopped", () => {
   live.stop();
   vi.advanceTimersByTime(60_000);
   expect(FakeSource.count).toBe(1);
+});
+
+it("shows nodes that change faster than they can be read, and in the end as they are", async () => {
+  let changes = 0;
+  const reads: number[] = [];
+  const shown: number[] = [];
+  const observer = new QueryObserver(queries, {
+    queryKey: ["nodes", "list"],
+    queryFn: async ({ signal }) => {
+      const seen = changes;
+      reads.push(seen);
+      await new Promise((done, refuse) => {
+        signal.addEventListener("abort", refuse);
+        setTimeout(done, 400);
+      });
+      return seen;
+    },
+  });
+  const leave = observer.subscribe(({ data }) => {
+    if (data !== undefined && data !== shown.at(-1)) shown.push(data);
+  });
+  for (; changes < 100; ) {
+    changes += 1;
+    FakeSource.last.say("node", { name: "n-1", gone: false });
+    await vi.advanceTimersByTimeAsync(50);
+  }
+  expect(shown.length).toBeGreaterThan(5);
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(shown.at(-1)).toBe(100);
+  const read = reads.length;
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(reads.length).toBe(read);
+  leave();
 });

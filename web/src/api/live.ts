@@ -37,6 +37,9 @@ export class Live {
   stop() {
     clearTimeout(this.timer);
     this.timer = undefined;
+    clearTimeout(this.gatherTimer);
+    this.gatherTimer = undefined;
+    this.gathered.clear();
     this.source?.close();
     this.source = undefined;
     this.attempt = 0;
@@ -123,7 +126,18 @@ export class Live {
       this.gatherTimer = undefined;
       const keys = [...this.gathered];
       this.gathered.clear();
-      for (const one of keys) void this.queries.invalidateQueries({ queryKey: one.split("/") });
+      for (const one of keys) void this.readAgain(one);
     }, gatherMs);
+  }
+
+  /**
+   * What is being read is left to end: on a cluster that changes faster than it can be read, nothing would ever arrive
+   * otherwise. It may have missed what happened since it began, so that it is read once more after that.
+   */
+  private async readAgain(key: string) {
+    const filter = { queryKey: key.split("/") };
+    const late = this.queries.isFetching(filter) > 0;
+    await this.queries.invalidateQueries(filter, { cancelRefetch: false });
+    if (late && this.source) this.gather(key);
   }
 }

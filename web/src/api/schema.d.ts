@@ -1107,6 +1107,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/profiles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Profiles that the asker may use; administrators see all of them, and who has them */
+        get: operations["listProfiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/quota": {
         parameters: {
             query?: never;
@@ -1404,6 +1421,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{namespace}/{name}/exec": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A command inside it, by WebSocket: the first byte of a message says 0 input, 1 output, 2 errors, 3 end */
+        get: operations["execInWorkspace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{namespace}/{name}/forward": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One connection to a port of it, by WebSocket: binary messages are what goes through, both ways */
+        get: operations["forwardPort"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces/{namespace}/{name}/logs": {
         parameters: {
             query?: never;
@@ -1431,6 +1482,57 @@ export interface paths {
         /** Who else is on its cards, as far as the asker may know */
         get: operations["listNeighbours"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{namespace}/{name}/ports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ports that the workspace names or its owner has shared */
+        get: operations["listPorts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{namespace}/{name}/ports/{port}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A link for one use that leads a browser to what listens on a port, on an origin of its own */
+        post: operations["openPort"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{namespace}/{name}/ports/{port}/sharing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Say who may see a port; only the owner shares, and who looks after the account takes it back */
+        put: operations["sharePort"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1694,7 +1796,11 @@ export interface components {
             capability: components["schemas"]["ResourceList"];
             deserved: components["schemas"]["ResourceList"];
             displayName?: string | null;
+            /** @description Everyone is a member. */
+            everyone?: boolean;
             guaranteed: components["schemas"]["ResourceList"];
+            /** @description The most a member may have who has no cap of his own. */
+            memberCapability?: components["schemas"]["ResourceList"];
             /** @description Only for those who belong to it. */
             members?: components["schemas"]["MemberSpec"][] | null;
             name: string;
@@ -1702,6 +1808,8 @@ export interface components {
             pending: components["schemas"]["ResourceList"];
             /** Format: int32 */
             pendingPods: number;
+            /** @description Node pools it may use; every pool that nobody owns if none is named. */
+            pools?: string[];
             /** @description The part of the asker. */
             role?: components["schemas"]["AccountRole"] | null;
             /** Format: int32 */
@@ -1709,6 +1817,11 @@ export interface components {
             /** @description What each of them holds. */
             usage?: components["schemas"]["MemberStatus"][] | null;
             used: components["schemas"]["ResourceList"];
+            /**
+             * Format: int32
+             * @description How what nobody deserves is divided among brothers.
+             */
+            weight?: number;
         };
         /** @description What an account may have, and has. */
         AccountQuota: {
@@ -1730,18 +1843,31 @@ export interface components {
             capability: components["schemas"]["ResourceList"];
             deserved: components["schemas"]["ResourceList"];
             displayName?: string | null;
+            /** @description Everyone is a member. */
+            everyone?: boolean;
             guaranteed: components["schemas"]["ResourceList"];
+            /** @description The most a member may have who has no cap of his own. */
+            memberCapability?: components["schemas"]["ResourceList"];
             name: string;
             parent?: string | null;
             pending: components["schemas"]["ResourceList"];
             /** Format: int32 */
             pendingPods: number;
+            /** @description Node pools it may use; every pool that nobody owns if none is named. */
+            pools?: string[];
             /** @description The part of the asker. */
             role?: components["schemas"]["AccountRole"] | null;
             /** Format: int32 */
             runningPods: number;
             used: components["schemas"]["ResourceList"];
+            /**
+             * Format: int32
+             * @description How what nobody deserves is divided among brothers.
+             */
+            weight?: number;
         };
+        /** @description Something that leads out of a container. */
+        Allowance: "privileged" | "hostNetwork" | "hostPorts" | "hostPID" | "hostIPC";
         /** @description A key of somebody. */
         AnyKey: {
             created: string;
@@ -1929,6 +2055,12 @@ export interface components {
         /** @description Cards of one kind. */
         CardsView: {
             cards: components["schemas"]["CardView"][];
+            /**
+             * Format: uint
+             * @description So many of those that show nobody are held all the same: others have placed these Pods, and only the node knows
+             *     which cards they have.
+             */
+            heldUnknown?: number | null;
             /** @description The resource that counts them. */
             resource: string;
         };
@@ -1939,7 +2071,7 @@ export interface components {
             expires: string;
         };
         /** @description Which rule of a clean-up policy. */
-        CleanupRule: "LongRunning" | "Idle" | "Waiting";
+        CleanupRule: "LongRunning" | "Idle" | "Waiting" | "Nightly";
         /** @description When work is ended for being forgotten. Each rule is warned of first, and leaves locked and kept work alone. */
         CleanupSpec: {
             /**
@@ -1951,6 +2083,8 @@ export interface components {
             idle?: components["schemas"]["IdleRule"] | null;
             /** @description Work that has run for long. */
             longRunning?: components["schemas"]["LongRunningRule"] | null;
+            /** @description Workspaces that run at night. */
+            nightly?: components["schemas"]["NightlyRule"] | null;
             /** @description Jobs that have waited for long. */
             waiting?: components["schemas"]["WaitingRule"] | null;
         };
@@ -1981,7 +2115,7 @@ export interface components {
         ConsentView: {
             /** @description What it calls itself. */
             client: string;
-            /** @description Whether it has to be agreed to; if not, it is one of Maar's own programs, and the page may go on by itself. */
+            /** @description Whether it has to be agreed to; if not, it is a site that is trusted, and the page may go on by itself. */
             needed: boolean;
             /** @description Where the answer goes. */
             redirect: string;
@@ -2049,6 +2183,33 @@ export interface components {
             /** @description `Normal` or `Warning`. */
             type: string;
         };
+        /** @description Which command. */
+        ExecQuery: {
+            /**
+             * Format: uint16
+             * @description How wide the screen is.
+             * @default null
+             */
+            columns: number | null;
+            /** @description A word of it; as often as it has words. */
+            command: string[];
+            /**
+             * Format: uint16
+             * @description How high it is.
+             * @default null
+             */
+            rows: number | null;
+            /**
+             * @description Whether it gets input.
+             * @default false
+             */
+            stdin: boolean;
+            /**
+             * @description Whether it gets a screen.
+             * @default false
+             */
+            tty: boolean;
+        };
         /** @description What a policy would do with one piece of work. */
         FindingView: {
             account: string;
@@ -2072,6 +2233,11 @@ export interface components {
             nodes: components["schemas"]["NodeCounts"];
             work: components["schemas"]["WorkCounts"];
         };
+        /** @description Which port. */
+        ForwardQuery: {
+            /** @description Between 1 and 65535. */
+            port: string;
+        };
         /** @description Which history. */
         HistoryQuery: {
             /**
@@ -2093,6 +2259,11 @@ export interface components {
             share?: string | null;
             /** @description Whose it is, unless the portal hides names. */
             user?: string | null;
+        };
+        /** @description A folder of nodes. */
+        HostPathView: {
+            path: string;
+            readOnly: boolean;
         };
         /** @description Work whose cards are not used: all cards of all its Pods. */
         IdleRule: {
@@ -2715,7 +2886,8 @@ export interface components {
             key: string;
             /**
              * Format: int64
-             * @description How long it is valid, up to 43200; 900 if it is not said. A connection outlives it.
+             * @description How long it is valid, up to 43200 and as long as the key or session that asks; 900 if it is not said. A connection
+             *     outlives it, and ends with that key or session.
              */
             seconds?: number | null;
         };
@@ -2970,6 +3142,15 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description With whom a port shall be shared. */
+        NewSharing: {
+            /**
+             * Format: int64
+             * @description For how long; a link is valid for 24 hours if it is not said, and for 30 days at most.
+             */
+            hours?: number | null;
+            kind: components["schemas"]["ShareKind"];
+        };
         /** @description A key to be added. */
         NewSshKeyRequest: {
             /** @description From when on it does not work. */
@@ -3169,6 +3350,21 @@ export interface components {
              */
             volumes: components["schemas"]["WorkspaceVolume"][];
         };
+        /** @description Workspaces that run at a time of the night: they are suspended, and their owners let them go on in the morning. */
+        NightlyRule: {
+            /** @description The time, such as `23:30`. */
+            at: string;
+            /**
+             * @description The time zone it is meant in, such as `Asia/Shanghai`.
+             * @default UTC
+             */
+            timeZone: string;
+            /**
+             * Format: int64
+             * @description Minutes between the warning and the end.
+             */
+            warnMinutes: number;
+        };
         /** @description What a node says of itself. */
         NodeCondition: {
             message?: string | null;
@@ -3281,6 +3477,13 @@ export interface components {
             /** @description The account; null gives it back to everybody. */
             account?: string | null;
         };
+        /** @description Where a port can be seen. */
+        OpenedPort: {
+            /** @description When it is too late. */
+            expires: string;
+            /** @description For one use, soon: it makes a cookie on the app's own origin and leads on to it. */
+            url: string;
+        };
         /** @description One page. */
         Page: {
             /** @description What is on it. */
@@ -3291,47 +3494,54 @@ export interface components {
         /** @description One page. */
         Page10: {
             /** @description What is on it. */
-            items: components["schemas"]["NodeView"][];
+            items: components["schemas"]["ProfileView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page11: {
             /** @description What is on it. */
-            items: components["schemas"]["AccountView"][];
+            items: components["schemas"]["NodeView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page12: {
             /** @description What is on it. */
-            items: components["schemas"]["PolicyView"][];
+            items: components["schemas"]["AccountView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page13: {
             /** @description What is on it. */
-            items: components["schemas"]["AnySession"][];
+            items: components["schemas"]["PolicyView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page14: {
             /** @description What is on it. */
-            items: components["schemas"]["AnyKey"][];
+            items: components["schemas"]["AnySession"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page15: {
             /** @description What is on it. */
-            items: components["schemas"]["AuditView"][];
+            items: components["schemas"]["AnyKey"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page16: {
+            /** @description What is on it. */
+            items: components["schemas"]["AuditView"][];
+            /** @description Asks for the next page; absent on the last. */
+            next?: string | null;
+        };
+        /** @description One page. */
+        Page17: {
             /** @description What is on it. */
             items: components["schemas"]["KubeconfigView"][];
             /** @description Asks for the next page; absent on the last. */
@@ -3467,13 +3677,32 @@ export interface components {
             /** @description Only Pods of this task have it; all have it if it is not said. */
             task?: string | null;
         };
+        /** @description A port of a workspace. */
+        PortView: {
+            /** @description What listens there, where that is known. */
+            name?: string | null;
+            /** Format: uint16 */
+            port: number;
+            sharing: components["schemas"]["SharingView"];
+        };
+        /** @description Ports of a workspace. */
+        Ports: {
+            items: components["schemas"]["PortView"][];
+            /** @description Why it does not. */
+            notServedBecause?: string | null;
+            /** @description Whether this portal shows what listens on ports at all. */
+            served: boolean;
+        };
         /** @description Preferences: an object of anything, of at most 8 kB. */
         Preferences: {
             [key: string]: unknown;
         };
         /** @description What a policy would do now. */
         Preview: {
-            /** @description Whether it is known how much cards are used; if not, nothing counts as idle here. */
+            /**
+             * @description Whether it is known how much cards are used, for as long as the policy looks back; if not, nothing counts as idle
+             *     here.
+             */
             cardUseKnown: boolean;
             findings: components["schemas"]["FindingView"][];
             /** @description What was previewed. */
@@ -3490,6 +3719,22 @@ export interface components {
             account: string;
             /** @description The policy; that of the account if it is not said. */
             policy?: components["schemas"]["CleanupSpec"] | null;
+        };
+        /** @description What an administrator has granted beside the ordinary. */
+        ProfileView: {
+            /** @description Accounts whose work has it: those the asker may start work for, or all of them for administrators. */
+            accounts: string[];
+            /** @description What it allows. */
+            allows: components["schemas"]["Allowance"][];
+            /** @description The asker has it whichever account pays. */
+            always: boolean;
+            /** @description Capabilities that containers may add. */
+            capabilities: string[];
+            /** @description Folders of nodes that workspaces may have, or folders below them. */
+            hostPaths: components["schemas"]["HostPathView"][];
+            name: string;
+            /** @description Users who have it whichever account pays; only for administrators. */
+            users?: string[] | null;
         };
         /** @description For how long clean-up policies stay away. */
         Protection: {
@@ -3580,6 +3825,16 @@ export interface components {
             provider: string;
             /** @description It was ended. */
             revoked: boolean;
+        };
+        /** @description Who may see a port. */
+        ShareKind: "private" | "account" | "link";
+        /** @description With whom a port is shared. */
+        SharingView: {
+            /** @description Until when. */
+            expires?: string | null;
+            kind: components["schemas"]["ShareKind"];
+            /** @description The link; shown this once. */
+            link?: string | null;
         };
         /** @description A key. */
         SshKeyView: {
@@ -3771,7 +4026,7 @@ export interface components {
         UserChangeRequest: {
             /** @description Disabling ends all sessions, and no API key works any more. */
             disabled?: boolean | null;
-            /** @description The account ends then; an empty text lets it go on. */
+            /** @description The account ends then; an empty text lets it go on. Kubeconfigs that would work longer are revoked. */
             expires?: string | null;
             platformAdmin?: boolean | null;
         };
@@ -3801,7 +4056,7 @@ export interface components {
             shared: boolean;
             size?: string | null;
             storageClass?: string | null;
-            /** @description Workspaces, also suspended ones, jobs and Pods that mount it. */
+            /** @description Workspaces, also suspended ones, jobs that are not over, and Pods that mount it. */
             usedBy: string[];
             /** @description The workspace that it goes with; such a volume is deleted with it. */
             workspace?: string | null;
@@ -4172,7 +4427,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page11"];
+                    "application/json": components["schemas"]["Page12"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4386,7 +4641,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page15"];
+                    "application/json": components["schemas"]["Page16"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4984,7 +5239,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page14"];
+                    "application/json": components["schemas"]["Page15"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5316,7 +5571,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page16"];
+                    "application/json": components["schemas"]["Page17"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5548,7 +5803,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page10"];
+                    "application/json": components["schemas"]["Page11"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5995,7 +6250,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page12"];
+                    "application/json": components["schemas"]["Page13"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -6101,6 +6356,32 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    listProfiles: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page10"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     getQuota: {
         parameters: {
             query?: never;
@@ -6142,7 +6423,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page13"];
+                    "application/json": components["schemas"]["Page14"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -6710,6 +6991,64 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    execInWorkspace: {
+        parameters: {
+            query?: {
+                /** @description How wide the screen is. */
+                columns?: number | null;
+                /** @description A word of it; as often as it has words. */
+                command?: string[];
+                /** @description How high it is. */
+                rows?: number | null;
+                /** @description Whether it gets input. */
+                stdin?: boolean;
+                /** @description Whether it gets a screen. */
+                tty?: boolean;
+            };
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    forwardPort: {
+        parameters: {
+            query?: {
+                /** @description Between 1 and 65535. */
+                port?: string;
+            };
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     getWorkspaceLogs: {
         parameters: {
             query?: {
@@ -6766,6 +7105,84 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Neighbours"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listPorts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ports"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    openPort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+                port: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenedPort"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    sharePort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+                port: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSharing"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharingView"];
                 };
             };
             default: components["responses"]["Refused"];

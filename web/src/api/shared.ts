@@ -1,21 +1,23 @@
 // Lists that several pages use.
 import { queryOptions } from "@tanstack/react-query";
 import { client, take } from "./client";
+import { wholeList } from "./pages";
 
 export const accountsQuery = queryOptions({
   queryKey: ["accounts", "list"],
-  queryFn: () => take(client.GET("/api/v1/accounts", { params: { query: { limit: 500 } } })),
+  queryFn: () => wholeList((query) => take(client.GET("/api/v1/accounts", { params: { query } }))),
 });
 
 export const volumesQuery = queryOptions({
   queryKey: ["volumes"],
-  queryFn: () => take(client.GET("/api/v1/volumes")),
+  queryFn: () => wholeList((query) => take(client.GET("/api/v1/volumes", { params: { query } }))),
 });
 
 export const templatesQuery = (kind?: "workspace" | "job") =>
   queryOptions({
     queryKey: ["templates", kind ?? "all"],
-    queryFn: () => take(client.GET("/api/v1/templates", { params: { query: { kind, limit: 500 } } })),
+    queryFn: () =>
+      wholeList((query) => take(client.GET("/api/v1/templates", { params: { query: { kind, ...query } } }))),
   });
 
 export const templateQuery = (id: string) =>

@@ -32,7 +32,7 @@ const login = createRoute({
   validateSearch: (search) => ({
     back: safeBack(search.back),
     // Why a provider did not let somebody in, and the request it was.
-    error: text(search.error),
+    failed: text(search.failed),
     request: text(search.request),
   }),
   component: lazyRouteComponent(() => import("../login/LoginPage"), "LoginPage"),

@@ -1,8 +1,10 @@
-import { Code, Table, Text } from "@mantine/core";
-import { IconApps } from "@tabler/icons-react";
+import { Button, Group, Table, Text } from "@mantine/core";
+import { IconApps, IconBriefcase2, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
+import { wholeList } from "../api/pages";
 import { useMe } from "../app/session";
 import { PageHeader } from "../ui/PageHeader";
 import { YesNo } from "../ui/Status";
@@ -10,13 +12,13 @@ import { Empty, Loaded } from "../ui/states";
 import { Rows } from "../ui/Table";
 import { When } from "../ui/When";
 
-/** What was made in the own namespace with kubectl: seen here, changed there. */
+/** What others set up in the own namespace: the rights that the portal gives out do not reach for making it. */
 export function AppsPage() {
   const { t } = useTranslation();
   const me = useMe();
   const query = useQuery({
     queryKey: ["apps"],
-    queryFn: () => take(client.GET("/api/v1/apps")),
+    queryFn: () => wholeList((query) => take(client.GET("/api/v1/apps", { params: { query } }))),
     // Deployments are not in the stream of changes.
     refetchInterval: 15_000,
   });
@@ -26,11 +28,8 @@ export function AppsPage() {
       <Loaded query={query} missing="route">
         {({ items }) =>
           items.length === 0 ? (
-            <Empty icon={IconApps} title={t("apps.none")}>
-              {t("apps.noneText")}
-              <Code block mt="sm" ta="left">
-                kubectl -n {me.namespace} create deployment hello --image=busybox
-              </Code>
+            <Empty icon={IconApps} title={t("apps.none")} action={<Instead />}>
+              {t("apps.noneText", { namespace: me.namespace })}
             </Empty>
           ) : (
             <Rows
@@ -69,5 +68,20 @@ export function AppsPage() {
         }
       </Loaded>
     </>
+  );
+}
+
+/** What people may start by themselves. */
+function Instead() {
+  const { t } = useTranslation();
+  return (
+    <Group gap="xs" justify="center">
+      <Button component={Link} to="/jobs/new" variant="default" leftSection={<IconBriefcase2 size={18} />}>
+        {t("jobs.new")}
+      </Button>
+      <Button component={Link} to="/workspaces/new" leftSection={<IconPlus size={18} />}>
+        {t("workspaces.new")}
+      </Button>
+    </Group>
   );
 }

@@ -1,19 +1,21 @@
-import { Group, NativeSelect, NumberInput, SegmentedControl, Stack, Text } from "@mantine/core";
+import { Group, NativeSelect, NumberInput, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { CardChoice } from "./choices";
+import type { CardChoice, PlaceChoice } from "./choices";
 import type { CardValues } from "./values";
 
 interface Props {
   value: CardValues;
   onChange: (value: CardValues) => void;
   choices: CardChoice[];
+  /** The cards of the node that was chosen: which of them a part is taken of. */
+  places?: PlaceChoice[];
   errors: Record<string, ReactNode>;
   path?: string;
 }
 
 /** Which cards: of which kind, and whole ones or a part of one. */
-export function CardsInput({ value, onChange, choices, errors, path = "cards" }: Props) {
+export function CardsInput({ value, onChange, choices, places = [], errors, path = "cards" }: Props) {
   const { t } = useTranslation();
   const kind = choices.find((one) => one.resource === value.resource);
   return (
@@ -52,7 +54,23 @@ export function CardsInput({ value, onChange, choices, errors, path = "cards" }:
             onChange={(share) => onChange({ ...value, share: Number(share) })}
           />
         )}
+        {value.resource && value.how === "memory" && (
+          <TextInput
+            label={t("forms.cardMemory")}
+            value={value.memory}
+            error={errors[`${path}.memory`]}
+            onChange={(event) => onChange({ ...value, memory: event.currentTarget.value })}
+          />
+        )}
       </Group>
+      {value.resource && value.how !== "count" && (places.length > 0 || value.index !== undefined) && (
+        <PlaceInput
+          index={value.index}
+          places={places}
+          error={errors[`${path}.index`]}
+          onChange={(index) => onChange({ ...value, index })}
+        />
+      )}
       {value.resource && (
         <Group justify="space-between">
           <SegmentedControl
@@ -62,6 +80,7 @@ export function CardsInput({ value, onChange, choices, errors, path = "cards" }:
             data={[
               { value: "count", label: t("forms.cardWhole") },
               { value: "share", label: t("forms.cardPart") },
+              { value: "memory", label: t("forms.cardSome") },
             ]}
           />
           {kind && (
@@ -72,5 +91,39 @@ export function CardsInput({ value, onChange, choices, errors, path = "cards" }:
         </Group>
       )}
     </Stack>
+  );
+}
+
+interface PlaceProps {
+  index?: number;
+  places: PlaceChoice[];
+  error: ReactNode;
+  onChange: (index: number | undefined) => void;
+}
+
+/** Which card of the node to take a part of. */
+function PlaceInput({ index, places, error, onChange }: PlaceProps) {
+  const { t } = useTranslation();
+  const label = (place: PlaceChoice) => {
+    const who = place.taken ? t("forms.cardTaken") : t("forms.cardUsers", { count: place.holders });
+    const used = place.used === undefined ? [] : [t("forms.cardUsed", { percent: place.used })];
+    return [place.index, who, ...used].join(" · ");
+  };
+  const known = places.map((place) => ({
+    value: String(place.index),
+    label: label(place),
+    disabled: place.taken && place.index !== index,
+  }));
+  const own = index === undefined ? "" : String(index);
+  const lost = own && !known.some((one) => one.value === own) ? [{ value: own, label: own }] : [];
+  return (
+    <NativeSelect
+      label={t("forms.cardIndex")}
+      description={t("forms.cardIndexText")}
+      value={own}
+      error={error}
+      onChange={({ currentTarget: { value } }) => onChange(value === "" ? undefined : Number(value))}
+      data={[{ value: "", label: t("forms.any") }, ...known, ...lost]}
+    />
   );
 }

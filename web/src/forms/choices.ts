@@ -2,7 +2,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { accountsQuery, volumesQuery } from "../api/shared";
 import type { NodeView } from "../api/types";
-import { useMe } from "../app/session";
 import { nodesQuery } from "../heatmap/queries";
 import { cardTitle } from "../ui/format";
 
@@ -33,14 +32,47 @@ export function cardChoices(nodes: NodeView[]): CardChoice[] {
   return [...kinds.values()].sort((a, b) => b.total - a.total);
 }
 
+export interface PlaceChoice {
+  index: number;
+  /** How much of it is used, in percent, where that is measured. */
+  used?: number;
+  holders: number;
+  /** Somebody has it whole. */
+  taken: boolean;
+}
+
+/** Cards of a kind on a node, by their numbers. */
+export function placesOn(nodes: NodeView[], name: string, resource: string): PlaceChoice[] {
+  const kinds = nodes.find((node) => node.name === name)?.cards ?? [];
+  const cards = kinds.filter((kind) => kind.resource === resource).flatMap((kind) => kind.cards);
+  return cards.map((card) => ({
+    index: card.index,
+    used: card.utilisation ?? undefined,
+    holders: card.holders.length,
+    taken: card.exclusive && card.holders.length > 0,
+  }));
+}
+
+interface Choice {
+  value: string;
+  label: string;
+}
+
+/** Choices with the one that is chosen by now, also where it is none of them any more. */
+export function withOwn(choices: Choice[], chosen: string): Choice[] {
+  if (!chosen || choices.some((one) => one.value === chosen)) return choices;
+  return [...choices, { value: chosen, label: chosen.replaceAll(",", ", ") }];
+}
+
 export function useChoices() {
-  const me = useMe();
   const nodes = useQuery(nodesQuery).data ?? [];
   const accounts = useQuery(accountsQuery).data?.items ?? [];
   const volumes = useQuery(volumesQuery).data?.items ?? [];
-  const payers = accounts.filter((one) => me.platformAdmin || (one.role && one.role !== "viewer"));
+  // Who governs the platform sees every account, and still has a part only in some.
+  const payers = accounts.filter((one) => one.role && one.role !== "viewer");
   return {
     cards: cardChoices(nodes),
+    cardsOn: (node: string, resource: string) => placesOn(nodes, node, resource),
     pools: [...new Set(nodes.flatMap((node) => node.pool ?? []))].sort(),
     nodes: nodes.map((node) => node.name),
     accounts: payers.map((one) => ({ value: one.name, label: one.displayName ?? one.name })),

@@ -6,7 +6,6 @@ import type { ReactNode } from "react";
 import { describe, expect, it, vi } from "vitest";
 import { NewKubeconfig } from "../access/NewKubeconfig";
 import { NewSshKey } from "../access/NewSshKey";
-import { ShareForm } from "../access/ShareForm";
 import { AccountForm } from "../admin/AccountForm";
 import { LabelsPanel } from "../admin/LabelsPanel";
 import { MemberForm } from "../admin/MembersPanel";
@@ -201,23 +200,6 @@ const cases: Record<string, Case> = {
     route: "POST /api/v1/me/kubeconfigs",
     body: { mode: "certificate", device: "laptop" },
     named: "device",
-  },
-  "a shared port": {
-    form: (done) => (
-      <ShareForm
-        workspace={{ namespace: "user-ada-1", name: "desk" }}
-        port={{ port: 8888, sharing: { kind: "link" } }}
-        onClose={done}
-      />
-    ),
-    send: "Save",
-    field: "Valid for, hours",
-    bad: "0",
-    fault: "A whole number of at least 1.",
-    good: "12",
-    route: "PUT /api/v1/workspaces/user-ada-1/desk/ports/8888/sharing",
-    body: { kind: "link", hours: 12 },
-    named: "hours",
   },
   "the protection of a workspace": {
     form: (done) => <ProtectForm workspace={{ namespace: "user-ada-1", name: "desk" }} onClose={done} />,

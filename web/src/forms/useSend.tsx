@@ -18,7 +18,7 @@ interface Options<Values, Output> {
   fieldOf?: (field: string) => string | undefined;
 }
 
-interface Sending {
+export interface Sending {
   onSubmit: (event: FormEvent<HTMLFormElement>) => void;
   busy: boolean;
   /** What is wrong and belongs to no field. */

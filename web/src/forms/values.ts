@@ -20,9 +20,13 @@ export interface Pair {
 export interface CardValues {
   /** The resource; empty for no cards. */
   resource: string;
-  how: "count" | "share";
+  /** Whole ones, a part of one, or so much memory of one. */
+  how: "count" | "share" | "memory";
   count: number;
   share: number;
+  memory: string;
+  /** The card of the node to take a part of; any if it is not said. */
+  index?: number;
 }
 
 export interface MountValues {
@@ -31,7 +35,7 @@ export interface MountValues {
   readOnly: boolean;
 }
 
-export const noCards: CardValues = { resource: "", how: "count", count: 1, share: 0.5 };
+export const noCards: CardValues = { resource: "", how: "count", count: 1, share: 0.5, memory: "8Gi" };
 
 const reservedVariables = new Set([
   "NVIDIA_VISIBLE_DEVICES",
@@ -70,19 +74,41 @@ export function faultOfCards(cards: CardValues): Fault | undefined {
   if (cards.how === "count") {
     return Number.isInteger(cards.count) && cards.count >= 1 && cards.count <= 1024 ? undefined : "whole";
   }
+  if (cards.how === "memory") return faultOfAmount(cards.memory);
   return cards.share > 0 && cards.share < 1 ? undefined : "share";
 }
 
 export function cardsOf(cards: CardValues) {
-  if (!cards.resource) return undefined;
-  return cards.how === "count"
-    ? { resource: cards.resource, count: cards.count }
-    : { resource: cards.resource, share: String(cards.share) };
+  const { resource, index } = cards;
+  if (!resource) return undefined;
+  if (cards.how === "count") return { resource, count: cards.count };
+  const part = cards.how === "share" ? { share: String(cards.share) } : { memory: cards.memory.trim() };
+  return { resource, ...part, ...(index === undefined ? {} : { index }) };
+}
+
+/** Cards as a template or a job says them. */
+export function cardValuesOf(cards: Record<string, unknown> | null | undefined): CardValues {
+  if (!cards) return noCards;
+  const how = (["count", "share", "memory"] as const).find((one) => cards[one] != null) ?? "count";
+  return {
+    resource: typeof cards.resource === "string" ? cards.resource : "nvidia.com/gpu",
+    how,
+    count: Number(cards.count ?? noCards.count),
+    share: parseQuantity(cards.share as string | undefined) ?? noCards.share,
+    memory: cards.memory == null ? noCards.memory : String(cards.memory),
+    ...(typeof cards.index === "number" ? { index: cards.index } : {}),
+  };
 }
 
 /** A command line as a shell reads it; nothing if it was left empty. */
 export function commandOf(line: string): string[] | undefined {
   return line.trim() ? ["sh", "-c", line.trim()] : undefined;
+}
+
+/** A command and its arguments as one line, which a shell reads as the same words. */
+export function lineOf(words: string[]): string {
+  const plain = /^[\w@%+=:,./-]+$/;
+  return words.map((word) => (plain.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
 }
 
 /** Puts faults of the rows of a list under the names that the form knows them by. */

@@ -56,6 +56,7 @@ export function CardGrid({ rows, history, chosen, keyOf, onChoose }: Props) {
               {[modelTitle(row.node.model), row.node.pool].filter(Boolean).join(" · ")}
               {!row.node.ready && ` · ${t("heatmap.notReady")}`}
               {row.node.ready && !row.node.schedulable && ` · ${t("heatmap.cordoned")}`}
+              {row.heldUnknown > 0 && ` · ${t("heatmap.heldUnknown", { count: row.heldUnknown })}`}
             </Text>
           </div>
           <div className={classes.cells} role="presentation">

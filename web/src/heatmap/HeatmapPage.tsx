@@ -1,12 +1,12 @@
 // All cards of the cluster: how busy they are, who is on them, and which are free.
-import { Button, Grid, Group, NativeSelect, SegmentedControl, Stack, Text } from "@mantine/core";
-import { IconFilterOff, IconLayoutGrid } from "@tabler/icons-react";
+import { Button, Grid, Group, NativeSelect, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
+import { IconFilterOff, IconLayoutGrid, IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { NodeView } from "../api/types";
 import { useMe } from "../app/session";
-import { cardTitle } from "../ui/format";
+import { cardTitle, modelTitle } from "../ui/format";
 import { PageHeader } from "../ui/PageHeader";
 import { Panel } from "../ui/Panel";
 import { Empty, Loaded } from "../ui/states";
@@ -14,10 +14,8 @@ import { useNow } from "../ui/When";
 import { CardDetails } from "./CardDetails";
 import { CardGrid } from "./CardGrid";
 import { Legend } from "./Legend";
-import { type Cell, type Filter, filterRows, type Metric, rowsOf } from "./model";
+import { type Cell, everything, type Filter, filterRows, type Metric, rowsOf } from "./model";
 import { historyQuery, nodesQuery } from "./queries";
-
-const everything: Filter = { pool: "", resource: "", only: "all" };
 
 export function HeatmapPage() {
   const { t } = useTranslation();
@@ -46,6 +44,7 @@ function Heatmap({ nodes }: { nodes: NodeView[] }) {
   const rows = useMemo(() => filterRows(all, filter), [all, filter]);
   const cell = rows.flatMap((row) => row.cells).find((one) => keyOf(one) === chosen);
   const pools = [...new Set(nodes.flatMap((node) => node.pool ?? []))].sort();
+  const models = [...new Set(nodes.flatMap((node) => node.model ?? []))].sort();
   const kinds = [...new Set(nodes.flatMap((node) => node.cards.map((kind) => kind.resource)))].sort();
   if (all.length === 0) {
     return (
@@ -75,6 +74,14 @@ function Heatmap({ nodes }: { nodes: NodeView[] }) {
             { value: "day", label: t("heatmap.day"), disabled: !history },
           ]}
         />
+        <TextInput
+          aria-label={t("heatmap.search")}
+          placeholder={t("heatmap.search")}
+          leftSection={<IconSearch size={16} aria-hidden />}
+          w={180}
+          value={filter.name}
+          onChange={(event) => setFilter({ ...filter, name: event.currentTarget.value })}
+        />
         <NativeSelect
           aria-label={t("heatmap.show")}
           value={filter.only}
@@ -102,6 +109,17 @@ function Heatmap({ nodes }: { nodes: NodeView[] }) {
             ...kinds.map((value) => ({ value, label: cardTitle(value) })),
           ]}
         />
+        {models.length > 1 && (
+          <NativeSelect
+            aria-label={t("heatmap.model")}
+            value={filter.model}
+            onChange={(event) => setFilter({ ...filter, model: event.currentTarget.value })}
+            data={[
+              { value: "", label: t("heatmap.allModels") },
+              ...models.map((value) => ({ value, label: modelTitle(value) ?? value })),
+            ]}
+          />
+        )}
       </Group>
       {rows.length === 0 ? (
         <Empty

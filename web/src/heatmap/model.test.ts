@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CardView, NodeView } from "../api/types";
-import { countStates, filterRows, measureOf, move, rowsOf, textOf } from "./model";
+import { countStates, everything, type Filter, filterRows, measureOf, move, rowsOf, textOf } from "./model";
 import { colourOf, contrast, inkOn, strip } from "./palette";
 
 const card = (index: number, more: Partial<CardView> = {}): CardView => ({
@@ -54,6 +54,12 @@ describe("cells", () => {
     expect(second).toMatchObject({ mine: false, freeSoon: false, text: "", value: undefined });
   });
 
+  it("tell of cards that are in use without anybody knowing which", () => {
+    const cards = [{ resource: "nvidia.com/gpu", heldUnknown: 2, cards: [card(0), card(1), card(2)] }];
+    expect(rowsOf([node("x", [], { cards })], options)[0]?.heldUnknown).toBe(2);
+    expect(rowsOf(nodes, options)[0]?.heldUnknown).toBe(0);
+  });
+
   it("measure what was chosen", () => {
     const one = card(0, { memoryUsed: 20, memoryTotal: 80, temperature: 65 });
     expect(measureOf(one, "memory")).toBe(0.25);
@@ -63,8 +69,19 @@ describe("cells", () => {
 });
 
 describe("filters", () => {
-  const names = (filter: Parameters<typeof filterRows>[1]) =>
-    filterRows(rowsOf(nodes, options), filter).map((row) => row.node.name);
+  const names = (filter: Partial<Filter>) =>
+    filterRows(rowsOf(nodes, options), { ...everything, ...filter }).map((row) => row.node.name);
+  it("find nodes by a part of their name, and by the model of their cards", () => {
+    const two = [
+      node("gpu-a1", [card(0)], { model: "NVIDIA-A100" }),
+      node("gpu-b1", [card(0)], { model: "Tesla-T4" }),
+    ];
+    const found = (filter: Partial<Filter>) =>
+      filterRows(rowsOf(two, options), { ...everything, ...filter }).map((row) => row.node.name);
+    expect(found({ name: " GPU-A" })).toEqual(["gpu-a1"]);
+    expect(found({ model: "Tesla-T4" })).toEqual(["gpu-b1"]);
+    expect(found({ name: "a1", model: "Tesla-T4" })).toEqual([]);
+  });
   it("leave the nodes that have what is wanted", () => {
     expect(names({ pool: "", resource: "", only: "all" })).toEqual(["a", "b", "c"]);
     expect(names({ pool: "", resource: "", only: "free" })).toEqual(["b"]);

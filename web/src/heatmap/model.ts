@@ -21,6 +21,8 @@ export interface Cell {
 export interface Row {
   node: NodeView;
   cells: Cell[];
+  /** Cards that are in use although they show nobody: only the node knows which they are. */
+  heldUnknown: number;
 }
 
 /** A card that is expected to be free within this time is free soon. */
@@ -61,6 +63,7 @@ export function rowsOf(nodes: NodeView[], { metric, now, namespace }: Options): 
   return nodes
     .map((node) => ({
       node,
+      heldUnknown: node.cards.reduce((sum, kind) => sum + (kind.heldUnknown ?? 0), 0),
       cells: node.cards.flatMap((kind) =>
         kind.cards.map((card: CardView): Cell => {
           const until = card.freeAt ? new Date(card.freeAt).getTime() - now.getTime() : Number.NaN;
@@ -81,11 +84,16 @@ export function rowsOf(nodes: NodeView[], { metric, now, namespace }: Options): 
 }
 
 export interface Filter {
+  /** A part of the name of the node. */
+  name: string;
+  model: string;
   pool: string;
   resource: string;
   /** Only nodes with a card of this sort. */
   only: "all" | "free" | "soon" | "mine";
 }
+
+export const everything: Filter = { name: "", model: "", pool: "", resource: "", only: "all" };
 
 export function filterRows(rows: Row[], filter: Filter): Row[] {
   const wanted: Record<Filter["only"], (cell: Cell) => boolean> = {
@@ -94,7 +102,10 @@ export function filterRows(rows: Row[], filter: Filter): Row[] {
     soon: (cell) => cell.freeSoon || cell.state === "free",
     mine: (cell) => cell.mine,
   };
+  const name = filter.name.trim().toLowerCase();
   return rows
+    .filter((row) => row.node.name.toLowerCase().includes(name))
+    .filter((row) => !filter.model || row.node.model === filter.model)
     .filter((row) => !filter.pool || row.node.pool === filter.pool)
     .map((row) => ({
       ...row,

@@ -1,17 +1,11 @@
 import { queryOptions } from "@tanstack/react-query";
 import { client, take } from "../api/client";
+import { wholeList } from "../api/pages";
 import type { NodeView } from "../api/types";
 
-/** All nodes, however many pages they are. */
 export async function allNodes(): Promise<NodeView[]> {
-  const nodes: NodeView[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await take(client.GET("/api/v1/nodes", { params: { query: { limit: 500, cursor } } }));
-    nodes.push(...page.items);
-    cursor = page.next ?? undefined;
-  } while (cursor);
-  return nodes;
+  const whole = await wholeList((query) => take(client.GET("/api/v1/nodes", { params: { query } })));
+  return whole.items;
 }
 
 export const nodesQuery = queryOptions({ queryKey: ["nodes", "list"], queryFn: allNodes });

@@ -28,7 +28,7 @@ export function ClusterPanel() {
         {(overview) => (
           <Stack gap="xl">
             <Numbers overview={overview} />
-            <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }} spacing="xl" verticalSpacing="lg">
+            <SimpleGrid cols={{ base: 1, sm: 2, xl: 4 }} spacing="xl" verticalSpacing="lg">
               {overview.cards.map((card) => (
                 <Meter
                   key={`${card.kind}/${card.model}`}

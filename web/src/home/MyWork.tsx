@@ -5,12 +5,12 @@ import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import type { JobView, WorkspaceView } from "../api/types";
-import { say } from "../i18n/say";
 import { Panel } from "../ui/Panel";
 import { Status } from "../ui/Status";
 import { Empty, Loaded } from "../ui/states";
 import ui from "../ui/ui.module.css";
 import { When } from "../ui/When";
+import { NoteLine } from "../work/Notes";
 
 const shown = 6;
 
@@ -80,8 +80,8 @@ function Row({ one }: { one: Mine[number] }) {
         </Link>
         <Text size="sm" c="dimmed" truncate>
           {one.work === "workspaces" ? t("home.workspace") : t("home.job")} · <When at={one.created} />
-          {one.phase === "Pending" && one.message ? ` · ${say(one.message)}` : ""}
         </Text>
+        <NoteLine kind={one.work} work={one} size="sm" truncate />
       </Stack>
       <Status phase={one.phase} />
     </Group>

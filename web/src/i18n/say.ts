@@ -63,6 +63,9 @@ const rules: Rule[] = [
   [/^its deadline has passed$/, "已超过截止时间"],
   [/^its account does not exist$/, "所属账户不存在"],
   [/^all Pods that decide have ended well$/, "全部成功结束"],
+  [/^Pods are being stopped$/, "正在停止 Pod"],
+  [/^Pods are made again$/, "正在重新创建 Pod"],
+  [/^it makes jobs by the clock$/, "按时间表创建作业"],
   [/^nodes are held for it$/, "已为其预留节点"],
 ];
 

@@ -20,7 +20,6 @@ export function JobPage() {
       kind="jobs"
       query={query}
       actions={(job) => <Actions job={job} />}
-      places={(job) => job.pods}
       own={{
         overview: (job) => <Overview job={job} />,
         terminal: (job) => (
@@ -32,12 +31,30 @@ export function JobPage() {
         ),
         logs: (job) => (
           <PodChoice job={job}>
-            {(pod) => <LogView path={below("jobs", path, `logs?pod=${pod}`)} file={`${pod}.log`} />}
+            {(pod) => (
+              <LogView
+                path={below("jobs", path, `logs?pod=${pod}`)}
+                file={`${pod}.log`}
+                containers={containersOf(job, pod)}
+              />
+            )}
           </PodChoice>
         ),
       }}
     />
   );
+}
+
+interface Template {
+  spec?: { initContainers?: { name: string }[]; containers?: { name: string }[] };
+}
+
+/** The programs of a Pod, as its task names them; only who may read the job knows them. */
+function containersOf(job: JobDetail, pod: string): string[] {
+  const task = job.pods.find((one) => one.name === pod)?.task;
+  const template = job.spec?.tasks.find((one) => one.name === task)?.template as Template | undefined;
+  const { initContainers = [], containers = [] } = template?.spec ?? {};
+  return [...containers, ...initContainers].map((one) => one.name);
 }
 
 interface ChoiceProps {

@@ -1,10 +1,8 @@
-import { Alert, Button, Center, Stack, Table, Text } from "@mantine/core";
-import { IconAlertTriangle } from "@tabler/icons-react";
+import { Button, Center, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { JobDetail } from "../api/types";
-import { say } from "../i18n/say";
 import { Facts } from "../ui/Facts";
 import { givenTitle } from "../ui/format";
 import { Panel } from "../ui/Panel";
@@ -12,6 +10,7 @@ import { type Phase, Status } from "../ui/Status";
 import { Rows } from "../ui/Table";
 import { Lasting, When } from "../ui/When";
 import { WhyCard } from "../ui/WhyCard";
+import { CleanupWarning, StoppedNote } from "../work/Notes";
 import { whyQuery } from "../work/work";
 import { JobCards } from "./JobCards";
 
@@ -37,16 +36,9 @@ export function Overview({ job }: { job: JobDetail }) {
   ];
   return (
     <Stack gap="lg">
+      <CleanupWarning kind="jobs" work={job} />
       {waits && why.data && <WhyCard why={why.data} message={job.message} />}
-      {!waits && job.phase !== "Running" && job.message && (
-        <Alert
-          color={job.phase === "Failed" ? "red" : "gray"}
-          icon={<IconAlertTriangle size={20} />}
-          title={job.reason ?? t(`phases.${job.phase}`)}
-        >
-          {say(job.message)}
-        </Alert>
-      )}
+      <StoppedNote work={job} />
       <Panel>
         <Facts facts={facts} />
       </Panel>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { noCards } from "../forms/values";
 import { cloneOf, faultsOf, fieldOf, initialValues, jobTypes, manifestOf, partsOf, tasksFor } from "./form";
 
 describe("tasks of a type", () => {
@@ -36,7 +37,7 @@ describe("the manifest", () => {
           ...task,
           image: "busybox",
           command: "sleep 60",
-          cards: { resource: "nvidia.com/gpu", how: "count" as const, count: 2, share: 0.5 },
+          cards: { ...noCards, resource: "nvidia.com/gpu", count: 2 },
         },
       ],
     };

@@ -154,8 +154,7 @@ export function faultsOf(values: JobValues): Record<string, Fault> {
     ...rowFaults("env", values.env, (row) => ({ name: faultOfVariable(row.name) })),
   };
   values.tasks.forEach((task, index) => {
-    const field = task.cards.how === "count" ? "count" : "share";
-    faults[`tasks.${index}.cards.${field}`] = faultOfCards(task.cards);
+    faults[`tasks.${index}.cards.${task.cards.how}`] = faultOfCards(task.cards);
   });
   return Object.fromEntries(Object.entries(faults).filter(([, fault]) => fault)) as Record<string, Fault>;
 }
@@ -209,7 +208,7 @@ export function fieldOf(field: string): string | undefined {
   const path = field.replace(/^spec\./, "").replace(/\[(\d+)\]/g, ".$1");
   const inTask = /^tasks\.(\d+)\.template\.spec\.containers\.\d+\.(image|command)/.exec(path);
   if (inTask) return `tasks.${inTask[1]}.${inTask[2]}`;
-  if (/^tasks\.\d+\.(cards\.(count|share|resource)|replicas)$/.test(path)) return path;
+  if (/^tasks\.\d+\.(cards\.(count|share|memory|index|resource)|replicas)$/.test(path)) return path;
   if (path === "maxRunSeconds") return "maxRunHours";
   if (/^mounts\.\d+\.path$/.test(path)) return path;
   return ["account", "priority", "retries", "type"].includes(path) ? path : undefined;

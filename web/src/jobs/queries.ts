@@ -19,8 +19,13 @@ export const jobsQuery = (filter: JobFilter) =>
     getNextPageParam: (page) => page.next ?? undefined,
   });
 
+/** Pods as people count them: the second before the tenth. */
+export const inOrder = <Pod extends { name: string }>(pods: Pod[]): Pod[] =>
+  [...pods].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+
 export const jobQuery = (path: Work) =>
   queryOptions({
     queryKey: workKey("jobs", path),
     queryFn: () => take(client.GET("/api/v1/jobs/{namespace}/{name}", { params: { path } })),
+    select: (job) => ({ ...job, pods: inOrder(job.pods) }),
   });

@@ -28,7 +28,7 @@ export function LoginPage() {
   const { t } = useTranslation();
   const said = useErrorText();
   const enter = useEnter();
-  const { back, error, request } = useSearch({ from: "/login" });
+  const { back, failed, request } = useSearch({ from: "/login" });
   // A portal that does not tell its providers still has passwords.
   const { data } = useQuery({ ...providersQuery, retry: false });
   const offers = data ?? { password: true, development: false, providers: [] };
@@ -50,16 +50,16 @@ export function LoginPage() {
   });
   const refused = (why: unknown) => {
     if (why === "tooMany") return t("login.tooMany");
-    return why === "unavailable" ? t("login.unavailable") : t("login.failed");
+    return why === "unavailable" ? t("login.unavailable") : t("errors.loginRefused");
   };
   const begin = (provider: string) =>
     `/api/v1/login/${encodeURIComponent(provider)}/begin?back=${encodeURIComponent(back ?? "/")}`;
   return (
     <Frame title={t("login.title")} text={t("login.text")}>
       <Stack>
-        {(login.error || error) && (
+        {(login.error || failed) && (
           <Alert color="red" icon={<IconAlertCircle size={18} />} role="alert">
-            {login.error ? said(login.error) : refused(error)}
+            {login.error ? said(login.error) : refused(failed)}
             {!login.error && request && ` (${t("states.requestId")} ${request})`}
           </Alert>
         )}

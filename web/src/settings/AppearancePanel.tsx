@@ -23,7 +23,7 @@ export function AppearancePanel() {
           }}
         />
         <Stack gap={4}>
-          <Text size="sm" fw={500} id="theme-label">
+          <Text size="sm" fw={600} id="theme-label">
             {t("settings.theme")}
           </Text>
           <SegmentedControl

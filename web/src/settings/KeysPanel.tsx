@@ -1,18 +1,15 @@
-import { Alert, Button, Code, Group, Stack, Table, Text } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconAlertTriangle, IconKey, IconPlus } from "@tabler/icons-react";
+import { IconKey, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
-import type { KeyView } from "../api/types";
 import { Dialog } from "../ui/Dialog";
-import { EndButton } from "../ui/EndButton";
+import { Once } from "../ui/Once";
 import { Panel } from "../ui/Panel";
 import { Empty, Loaded } from "../ui/states";
-import { Rows } from "../ui/Table";
-import { CopyText } from "../ui/TextView";
-import { When } from "../ui/When";
+import { KeyTable } from "./KeyTable";
 import { NewKey } from "./NewKey";
 
 /** Keys for programs. A secret is shown once, and never again. */
@@ -41,7 +38,7 @@ export function KeysPanel() {
               {t("keys.noneText")}
             </Empty>
           ) : (
-            <List items={valid} />
+            <KeyTable items={valid} />
           );
         }}
       </Loaded>
@@ -59,60 +56,8 @@ export function KeysPanel() {
         title={t("keys.made")}
         closeOnClickOutside={false}
       >
-        <Stack>
-          <Alert color="yellow" icon={<IconAlertTriangle size={18} />}>
-            {t("keys.once")}
-          </Alert>
-          <Code block>{secret}</Code>
-          <Group justify="space-between">
-            <CopyText text={secret ?? ""} />
-            <Button onClick={() => setSecret(undefined)}>{t("keys.kept")}</Button>
-          </Group>
-        </Stack>
+        <Once warning={t("keys.once")} text={secret ?? ""} onKept={() => setSecret(undefined)} />
       </Dialog>
     </Panel>
-  );
-}
-
-function List({ items }: { items: KeyView[] }) {
-  const { t } = useTranslation();
-  return (
-    <Rows
-      label={t("keys.title")}
-      heads={[t("fields.name"), t("keys.scopes"), t("keys.lastUsed"), t("keys.expires"), ""]}
-    >
-      {items.map((one) => (
-        <Table.Tr key={one.id}>
-          <Table.Td fw={600}>{one.name}</Table.Td>
-          <Table.Td>
-            <Text size="xs">{one.scopes.join(", ")}</Text>
-          </Table.Td>
-          <Table.Td>
-            <When at={one.lastUsed} none={t("keys.never")} />
-          </Table.Td>
-          <Table.Td>
-            <When at={one.expires} />
-          </Table.Td>
-          <Table.Td>
-            <EndKey id={one.id} name={one.name} />
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </Rows>
-  );
-}
-
-export function EndKey({ id, name }: { id: string; name: string }) {
-  const { t } = useTranslation();
-  return (
-    <EndButton
-      label={t("keys.revoke")}
-      title={t("keys.revokeTitle", { name })}
-      run={() => client.DELETE("/api/v1/keys/{id}", { params: { path: { id } } })}
-      done={t("keys.revoked")}
-      changes={[["keys"]]}
-    >
-      {t("keys.revokeText")}
-    </EndButton>
   );
 }

@@ -1,9 +1,10 @@
-import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from "@mantine/core";
+import { Checkbox, NativeSelect, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import type { Scope } from "../api/types";
 import { useMe } from "../app/session";
+import { SmallForm } from "../forms/SmallForm";
 import { useSend } from "../forms/useSend";
 
 const scopes = [
@@ -37,41 +38,33 @@ export function NewKey({ onMade }: { onMade: (secret: string) => void }) {
   });
   const offered = scopes.filter(([scope]) => scope !== "admin" || me.platformAdmin);
   return (
-    <form onSubmit={sending.onSubmit} noValidate>
-      <Stack>
-        {sending.problem}
-        <TextInput
-          label={t("keys.name")}
-          description={t("keys.nameText")}
-          required
-          data-autofocus
-          {...form.getInputProps("name")}
-        />
-        <Checkbox.Group
-          label={t("keys.scopes")}
-          description={t("keys.scopesText")}
-          {...form.getInputProps("scopes")}
-        >
-          <Stack gap="xs" mt="xs">
-            {offered.map(([scope, name]) => (
-              <Checkbox key={scope} value={scope} label={t(`scopes.${name}`)} />
-            ))}
-          </Stack>
-        </Checkbox.Group>
-        <NativeSelect
-          label={t("keys.days")}
-          data={["7", "30", "90", "365"].map((value) => ({
-            value,
-            label: t("keys.daysCount", { count: Number(value) }),
-          }))}
-          {...form.getInputProps("days")}
-        />
-        <Group justify="flex-end">
-          <Button type="submit" loading={sending.busy}>
-            {t("keys.create")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <SmallForm sending={sending} submit={t("keys.create")}>
+      <TextInput
+        label={t("keys.name")}
+        description={t("keys.nameText")}
+        required
+        data-autofocus
+        {...form.getInputProps("name")}
+      />
+      <Checkbox.Group
+        label={t("keys.scopes")}
+        description={t("keys.scopesText")}
+        {...form.getInputProps("scopes")}
+      >
+        <Stack gap="xs" mt="xs">
+          {offered.map(([scope, name]) => (
+            <Checkbox key={scope} value={scope} label={t(`scopes.${name}`)} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <NativeSelect
+        label={t("keys.days")}
+        data={["7", "30", "90", "365"].map((value) => ({
+          value,
+          label: t("keys.daysCount", { count: Number(value) }),
+        }))}
+        {...form.getInputProps("days")}
+      />
+    </SmallForm>
   );
 }

@@ -7,7 +7,14 @@ import { useAction } from "../ui/useAction";
 import { When } from "../ui/When";
 import { agentTitle } from "./agent";
 
-export function SessionTable({ items }: { items: SessionView[] }) {
+interface Props {
+  items: (Omit<SessionView, "current"> & { current?: boolean; user?: string })[];
+  /** Says whose they are, where they are not all of one user. */
+  users?: boolean;
+}
+
+/** Where somebody is signed in; each can be ended. */
+export function SessionTable({ items, users }: Props) {
   const { t } = useTranslation();
   const end = useAction({
     run: (id: string) => client.DELETE("/api/v1/sessions/{id}", { params: { path: { id } } }),
@@ -17,13 +24,18 @@ export function SessionTable({ items }: { items: SessionView[] }) {
   // What is over is of no use to anybody here; the audit log keeps it.
   const open = items.filter((one) => !one.revoked && new Date(one.expires) > new Date());
   if (open.length === 0) return <Text size="sm">{t("sessions.none")}</Text>;
+  const heads = [
+    t("sessions.browser"),
+    t("sessions.address"),
+    t("sessions.lastSeen"),
+    t("sessions.since"),
+    "",
+  ];
   return (
-    <Rows
-      label={t("sessions.title")}
-      heads={[t("sessions.browser"), t("sessions.address"), t("sessions.lastSeen"), t("sessions.since"), ""]}
-    >
+    <Rows label={t("sessions.title")} heads={users ? [t("fields.user"), ...heads] : heads}>
       {open.map((one) => (
         <Table.Tr key={one.id}>
+          {users && <Table.Td fw={600}>{one.user}</Table.Td>}
           <Table.Td>
             <Text size="sm" title={one.agent ?? undefined}>
               {agentTitle(one.agent) ?? t("sessions.unknown")}

@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from "@mantine/core";
+import { Button, NativeSelect, Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { IconBookmarkPlus } from "@tabler/icons-react";
@@ -7,6 +7,7 @@ import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import type { TemplateKind, TemplateView } from "../api/types";
 import { useMe } from "../app/session";
+import { SmallForm } from "../forms/SmallForm";
 import { useSend } from "../forms/useSend";
 import { Dialog } from "../ui/Dialog";
 
@@ -81,33 +82,17 @@ export function TemplateForm({ kind, body, template, onBack, onDone }: FormProps
   // The one it is shared with stays possible, also for who is not in it.
   const accounts = [...new Set([...mine, ...(template?.account ? [template.account] : [])])];
   return (
-    <form onSubmit={save.onSubmit} noValidate>
-      <Stack>
-        {save.problem}
-        <TextInput label={t("fields.name")} data-autofocus required {...form.getInputProps("name")} />
-        <Textarea
-          label={t("fields.description")}
-          autosize
-          minRows={2}
-          {...form.getInputProps("description")}
-        />
-        <NativeSelect
-          label={t("templates.who")}
-          data={[
-            { value: "", label: t("templates.onlyMe") },
-            ...accounts.map((account) => ({ value: account, label: t("templates.account", { account }) })),
-          ]}
-          {...form.getInputProps("account")}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onBack}>
-            {t("actions.back")}
-          </Button>
-          <Button type="submit" loading={save.busy}>
-            {t("actions.save")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <SmallForm sending={save} submit={t("actions.save")} onBack={onBack}>
+      <TextInput label={t("fields.name")} data-autofocus required {...form.getInputProps("name")} />
+      <Textarea label={t("fields.description")} autosize minRows={2} {...form.getInputProps("description")} />
+      <NativeSelect
+        label={t("templates.who")}
+        data={[
+          { value: "", label: t("templates.onlyMe") },
+          ...accounts.map((account) => ({ value: account, label: t("templates.account", { account }) })),
+        ]}
+        {...form.getInputProps("account")}
+      />
+    </SmallForm>
   );
 }

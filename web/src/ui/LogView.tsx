@@ -4,6 +4,7 @@ import { IconDownload, IconSearch } from "@tabler/icons-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { readText } from "../api/client";
+import { formatDuration } from "./format";
 import { allLines, append, noLines, split } from "./logs";
 import { Panel } from "./Panel";
 import { ErrorState } from "./states";
@@ -11,10 +12,15 @@ import { saveFile } from "./TextView";
 import classes from "./ui.module.css";
 
 interface Asked {
+  /** Only of so many seconds; of any time if it is empty. */
+  since: string;
+  container: string;
   tail: string;
   follow: boolean;
   previous: boolean;
 }
+
+const atFirst: Asked = { since: "", container: "", tail: "1000", follow: true, previous: false };
 
 function useLog(path: string, asked: Asked, again: number) {
   const [lines, setLines] = useState(noLines);
@@ -30,6 +36,8 @@ function useLog(path: string, asked: Asked, again: number) {
       tail: asked.tail,
       follow: String(asked.follow),
       previous: String(asked.previous),
+      ...(asked.since ? { sinceSeconds: asked.since } : {}),
+      ...(asked.container ? { container: asked.container } : {}),
     });
     // Pieces may come by the thousand; the page is drawn once for those of one frame.
     let waiting = "";
@@ -56,13 +64,22 @@ function useLog(path: string, asked: Asked, again: number) {
       abort.abort();
       cancelAnimationFrame(frame);
     };
-  }, [path, asked.tail, asked.follow, asked.previous, again]);
+  }, [path, asked.tail, asked.follow, asked.previous, asked.since, asked.container, again]);
   return { lines, error, ended };
 }
 
-export function LogView({ path, file }: { path: string; file: string }) {
-  const { t } = useTranslation();
-  const [asked, setAsked] = useState<Asked>({ tail: "1000", follow: true, previous: false });
+interface Props {
+  path: string;
+  file: string;
+  /** Programs of the Pod that say something, where there are several. */
+  containers?: string[];
+}
+
+const spans = ["300", "3600", "86400"];
+
+export function LogView({ path, file, containers = [] }: Props) {
+  const { t, i18n } = useTranslation();
+  const [asked, setAsked] = useState<Asked>(atFirst);
   const [again, setAgain] = useState(0);
   const [search, setSearch] = useState("");
   const { lines, error, ended } = useLog(path, asked, again);
@@ -102,6 +119,26 @@ export function LogView({ path, file }: { path: string; file: string }) {
             label: t("logs.lines", { count: Number(value) }),
           }))}
         />
+        <NativeSelect
+          aria-label={t("logs.since")}
+          value={asked.since}
+          onChange={(event) => setAsked({ ...asked, since: event.currentTarget.value })}
+          data={[
+            { value: "", label: t("logs.always") },
+            ...spans.map((value) => ({
+              value,
+              label: t("logs.last", { span: formatDuration(Number(value), i18n.language) }),
+            })),
+          ]}
+        />
+        {containers.length > 1 && (
+          <NativeSelect
+            aria-label={t("logs.container")}
+            value={asked.container}
+            onChange={(event) => setAsked({ ...asked, container: event.currentTarget.value })}
+            data={[{ value: "", label: t("logs.firstContainer") }, ...containers]}
+          />
+        )}
         <Switch
           label={t("logs.follow")}
           checked={asked.follow}

@@ -1,10 +1,10 @@
 // How busy cards were, as lines. Drawn as it is: a library for this would be larger than the page.
-import { Box, Group, SegmentedControl, Text } from "@mantine/core";
+import { Group, SegmentedControl, Text } from "@mantine/core";
 import { IconChartLine } from "@tabler/icons-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Usage } from "../api/types";
-import { line, reach } from "./chart";
+import { gather, line, mostLines, reach } from "./chart";
 import { formatBytes } from "./format";
 import { Panel } from "./Panel";
 import { Empty } from "./states";
@@ -16,13 +16,29 @@ const left = 56;
 const bottom = 24;
 // Told apart by colour-blind people, and by their dashes.
 const strokes = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#3c91c9", "#5b5b5b", "#7b4ab5"];
-const dashes = ["", "6 3", "2 3", "8 3 2 3"];
+const dashes = ["", "8 5", "2 5", "10 5 2 5"];
+
+const pen = (index: number) => ({
+  fill: "none",
+  stroke: strokes[index % strokes.length],
+  strokeDasharray: dashes[index % dashes.length],
+  strokeWidth: 2,
+  strokeLinecap: "round" as const,
+});
 
 export function UsageChart({ usage }: { usage: Usage }) {
   const { t, i18n } = useTranslation();
   const [what, setWhat] = useState<"use" | "memory">("use");
   const column = what === "use" ? 1 : 2;
-  const bounds = reach(usage.cards, column);
+  const many = usage.cards.length > mostLines;
+  const gathered = many ? gather(usage.cards, column) : undefined;
+  const lines = gathered
+    ? (["highest", "mean", "lowest"] as const).map((one) => ({
+        title: t(`usage.${one}`, { count: usage.cards.length }),
+        points: gathered[one],
+      }))
+    : usage.cards.map(({ card, points }) => ({ title: card, points }));
+  const bounds = reach(lines, column);
   if (!bounds) {
     return (
       <Empty icon={IconChartLine} title={t("usage.none")}>
@@ -73,23 +89,17 @@ export function UsageChart({ usage }: { usage: Usage }) {
         <text x={width - 8} y={height - 4} textAnchor="end">
           {clock(bounds.until)}
         </text>
-        {usage.cards.map((card, index) => (
-          <path
-            key={card.card}
-            d={line(card.points, column, { ...bounds, top }, area)}
-            fill="none"
-            stroke={strokes[index % strokes.length]}
-            strokeDasharray={dashes[Math.floor(index / strokes.length) % dashes.length]}
-            strokeWidth={2}
-            strokeLinecap="round"
-          />
+        {lines.map(({ title, points }, index) => (
+          <path key={title} d={line(points, column, { ...bounds, top }, area)} {...pen(index)} />
         ))}
       </svg>
       <Group gap="md" mt="xs">
-        {usage.cards.map((card, index) => (
-          <Group key={card.card} gap={6}>
-            <Box w={14} h={4} bg={strokes[index % strokes.length]} aria-hidden />
-            <Text size="xs">{card.card}</Text>
+        {lines.map(({ title }, index) => (
+          <Group key={title} gap={6}>
+            <svg width={26} height={4} aria-hidden>
+              <path d="M1 2H25" {...pen(index)} />
+            </svg>
+            <Text size="xs">{title}</Text>
           </Group>
         ))}
       </Group>

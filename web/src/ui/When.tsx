@@ -31,5 +31,9 @@ export function Lasting({ from, until }: { from?: string | null; until?: string 
   const now = useNow(10_000);
   if (!from) return <span>–</span>;
   const end = until ? new Date(until) : now;
-  return <span>{formatDuration((end.getTime() - new Date(from).getTime()) / 1000, i18n.language)}</span>;
+  return (
+    <span className="lasting">
+      {formatDuration((end.getTime() - new Date(from).getTime()) / 1000, i18n.language)}
+    </span>
+  );
 }

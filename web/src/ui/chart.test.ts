@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { line, reach } from "./chart";
+import { gather, line, reach } from "./chart";
 
 const area = { left: 0, top: 0, width: 100, height: 100 };
 
@@ -17,4 +17,30 @@ it("leaves a gap where nothing was measured", () => {
 it("has no bounds without values", () => {
   expect(reach([{ points: [[0, null, null]] }], 1)).toBeUndefined();
   expect(reach([], 2)).toBeUndefined();
+});
+
+it("gathers many cards to what is highest, usual and lowest", () => {
+  const card = (use: number | null, memory: number) => ({
+    points: [
+      [60, use, memory],
+      [125, use, null],
+    ] as [number, number | null, number | null][],
+  });
+  const { highest, mean, lowest } = gather([card(10, 1), card(80, 5), card(null, 3)], 1);
+  expect(highest).toEqual([
+    [60, 80, null],
+    [120, 80, null],
+  ]);
+  expect(mean.map((point) => point[1])).toEqual([45, 45]);
+  expect(lowest.map((point) => point[1])).toEqual([10, 10]);
+  expect(gather([card(10, 1), card(80, 5), card(null, 3)], 2).mean).toEqual([[60, null, 3]]);
+});
+
+it("gathers a job of thousands of cards", () => {
+  const points = Array.from({ length: 60 }, (_, minute): [number, number, number] => [minute * 60, 50, 1]);
+  const { mean } = gather(
+    Array.from({ length: 8000 }, () => ({ points })),
+    1,
+  );
+  expect(reach([{ points: mean }], 1)).toEqual({ from: 0, until: 3540, top: 50 });
 });

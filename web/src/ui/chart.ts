@@ -46,3 +46,33 @@ export function line(points: UsagePoint[], column: Column, bounds: Bounds, area:
   }
   return path;
 }
+
+/** More lines than this nobody tells apart; a job may have thousands of cards. */
+export const mostLines = 8;
+
+/** Of many cards the highest, the mean and the lowest value of each minute. */
+export function gather(cards: { points: UsagePoint[] }[], column: Column) {
+  const minutes = new Map<number, { high: number; low: number; sum: number; count: number }>();
+  for (const { points } of cards) {
+    for (const point of points) {
+      const value = point[column];
+      if (value === null || value === undefined) continue;
+      const minute = point[0] - (point[0] % 60);
+      const { high, low, sum, count } = minutes.get(minute) ?? { high: value, low: value, sum: 0, count: 0 };
+      minutes.set(minute, {
+        high: Math.max(high, value),
+        low: Math.min(low, value),
+        sum: sum + value,
+        count: count + 1,
+      });
+    }
+  }
+  const rows = [...minutes].sort(([a], [b]) => a - b);
+  const points = (pick: (row: (typeof rows)[number][1]) => number) =>
+    rows.map(([at, row]): UsagePoint => (column === 1 ? [at, pick(row), null] : [at, null, pick(row)]));
+  return {
+    highest: points((row) => row.high),
+    mean: points((row) => row.sum / row.count),
+    lowest: points((row) => row.low),
+  };
+}

@@ -67,6 +67,7 @@ describe("times", () => {
     expect(at(0)).toBe("now");
     expect(at(-180)).toBe("3 minutes ago");
     expect(at(7200)).toBe("in 2 hours");
+    expect(at(7190)).toBe("in 2 hours");
     expect(at(-86_400)).toBe("yesterday");
   });
 });

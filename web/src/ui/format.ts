@@ -97,7 +97,7 @@ export function formatRelative(moment: Date, now: Date, language: string): strin
   const away = Math.abs(seconds);
   if (away < 5) return format.format(0, "second");
   for (const [unit, length] of steps) {
-    if (away >= length) return format.format(Math.trunc(seconds / length), unit);
+    if (away >= length) return format.format(Math.round(seconds / length), unit);
   }
   return format.format(0, "second");
 }
@@ -150,6 +150,14 @@ export function givenTitle(given: string | null | undefined): string {
     return [`${cardTitle(resource)} ${numbers.join(", ")}`];
   });
   return kinds.join("; ") || "–";
+}
+
+/** The day of a moment such as 2026-11-16, where the reader is; empty if there is none. */
+export function dayOf(moment: string | null | undefined): string {
+  if (!moment) return "";
+  const at = new Date(moment);
+  const two = (value: number) => String(value).padStart(2, "0");
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
 /** The moment at which a day such as 2026-11-16 is over, where the reader is. */

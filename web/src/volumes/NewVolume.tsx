@@ -1,7 +1,8 @@
-import { Button, Checkbox, Group, Stack, TextInput } from "@mantine/core";
+import { Checkbox, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
+import { SmallForm } from "../forms/SmallForm";
 import { useFaultTexts } from "../forms/useFaults";
 import { useSend } from "../forms/useSend";
 import { faultOfAmount, faultOfName } from "../forms/values";
@@ -28,38 +29,30 @@ export function NewVolume({ onDone }: { onDone: () => void }) {
     onDone,
   });
   return (
-    <form onSubmit={sending.onSubmit} noValidate>
-      <Stack>
-        {sending.problem}
-        <TextInput
-          label={t("fields.name")}
-          description={t("forms.nameRule")}
-          required
-          data-autofocus
-          {...form.getInputProps("name")}
-        />
-        <TextInput
-          label={t("fields.size")}
-          description={t("volumes.sizeText")}
-          required
-          {...form.getInputProps("size")}
-        />
-        <TextInput
-          label={t("volumes.class")}
-          description={t("volumes.classText")}
-          {...form.getInputProps("storageClass")}
-        />
-        <Checkbox
-          label={t("volumes.shared")}
-          description={t("volumes.sharedText")}
-          {...form.getInputProps("shared", { type: "checkbox" })}
-        />
-        <Group justify="flex-end">
-          <Button type="submit" loading={sending.busy}>
-            {t("volumes.create")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <SmallForm sending={sending} submit={t("volumes.create")}>
+      <TextInput
+        label={t("fields.name")}
+        description={t("forms.nameRule")}
+        required
+        data-autofocus
+        {...form.getInputProps("name")}
+      />
+      <TextInput
+        label={t("fields.size")}
+        description={t("volumes.sizeText")}
+        required
+        {...form.getInputProps("size")}
+      />
+      <TextInput
+        label={t("volumes.class")}
+        description={t("volumes.classText")}
+        {...form.getInputProps("storageClass")}
+      />
+      <Checkbox
+        label={t("volumes.shared")}
+        description={t("volumes.sharedText")}
+        {...form.getInputProps("shared", { type: "checkbox" })}
+      />
+    </SmallForm>
   );
 }

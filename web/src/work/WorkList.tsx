@@ -1,5 +1,5 @@
 // The list of workspaces or jobs: what is searched for, whose, and the rows. Columns come from the folder of the kind.
-import { Button, Group, SegmentedControl, Table, Text, TextInput } from "@mantine/core";
+import { Button, Group, SegmentedControl, Table, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { type IconLock, IconPlus, IconSearch } from "@tabler/icons-react";
 import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
@@ -7,14 +7,15 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useMe } from "../app/session";
-import { say } from "../i18n/say";
 import { More } from "../ui/More";
 import { PageHeader } from "../ui/PageHeader";
-import { type Phase, Status } from "../ui/Status";
+import { Status } from "../ui/Status";
 import { Empty, Loaded } from "../ui/states";
 import { Rows } from "../ui/Table";
 import ui from "../ui/ui.module.css";
 import { When } from "../ui/When";
+import { NoteLine } from "./Notes";
+import type { Told } from "./reasons";
 import { type Kind, pages, type Work } from "./work";
 
 /** What is asked for: a text, and whose. */
@@ -26,11 +27,8 @@ export function useSearching() {
   return { search, setSearch, whose, setWhose, filter };
 }
 
-interface View extends Work {
-  phase: Phase;
+interface View extends Work, Told {
   user?: string | null;
-  message?: string | null;
-  estimatedStart?: string | null;
   created?: string | null;
 }
 
@@ -124,7 +122,15 @@ function WorkRows<Item extends View>({ kind, items, columns, whose }: RowsProps<
   const { t } = useTranslation();
   const all: Column<Item>[] = [
     ...(whose ? [[t("fields.user"), (one) => one.user ?? "–"] satisfies Column<Item>] : []),
-    [t("fields.state"), (one) => <State work={one} />],
+    [
+      t("fields.state"),
+      (one) => (
+        <>
+          <Status phase={one.phase} />
+          <NoteLine kind={kind} work={one} size="xs" lineClamp={1} maw={280} />
+        </>
+      ),
+    ],
     ...columns,
     [t("fields.created"), (one) => <When at={one.created} />],
   ];
@@ -148,28 +154,5 @@ function WorkRows<Item extends View>({ kind, items, columns, whose }: RowsProps<
         </Table.Tr>
       ))}
     </Rows>
-  );
-}
-
-const waits: Phase[] = ["Pending", "Prequeue"];
-
-/** How it is; of what waits also why, or when it is expected to start. */
-function State({ work }: { work: View }) {
-  const { t } = useTranslation();
-  return (
-    <>
-      <Status phase={work.phase} />
-      {waits.includes(work.phase) && (
-        <Text size="xs" c="dimmed" lineClamp={1} maw={280} title={say(work.message)}>
-          {work.estimatedStart ? (
-            <>
-              {t("why.start")} <When at={work.estimatedStart} />
-            </>
-          ) : (
-            say(work.message)
-          )}
-        </Text>
-      )}
-    </>
   );
 }

@@ -10,8 +10,7 @@ import { type Phase, Status } from "../ui/Status";
 import { Loaded, Loading } from "../ui/states";
 import { TextView } from "../ui/TextView";
 import { UsageChart } from "../ui/UsageChart";
-import { type Place, usageQuery } from "../ui/usage";
-import { below, eventsQuery, type Kind, pages, type Work } from "./work";
+import { below, eventsQuery, type Kind, pages, usageQuery, type Work } from "./work";
 
 // The terminal is by far the largest part of the pages: only those who open one wait for it.
 const Shell = lazy(() => import("../terminal/Terminal").then((module) => ({ default: module.Terminal })));
@@ -33,12 +32,10 @@ interface Props<Detail> {
   actions: (work: Detail, go: (tab: OwnTab) => void) => ReactNode;
   /** Tabs that each kind fills in its own way, in their order; what is left out has no tab. */
   own: Panels<Detail, OwnTab>;
-  /** Where its cards are. */
-  places: (work: Detail) => Place[];
 }
 
 export function WorkPage<Detail extends Work & { phase: Phase }>(props: Props<Detail>) {
-  const { kind, query, actions, own, places } = props;
+  const { kind, query, actions, own } = props;
   const { t } = useTranslation();
   const path = useParams({ from: `/inside${pages[kind]}` });
   const search = useSearch({ from: `/inside${pages[kind]}` });
@@ -48,7 +45,7 @@ export function WorkPage<Detail extends Work & { phase: Phase }>(props: Props<De
     events: () => <Events kind={kind} path={path} />,
     describe: () => <TextView path={below(kind, path, "describe")} file={`${path.name}.txt`} />,
     yaml: () => <TextView path={below(kind, path, "yaml")} file={`${path.name}.yaml`} />,
-    usage: (work) => <Usage kind={kind} path={path} places={places(work)} />,
+    usage: () => <Usage kind={kind} path={path} />,
   } satisfies Panels<Detail, OwnTab | "events" | "describe" | "yaml" | "usage">;
   const tabs = (Object.keys(panels) as (keyof typeof panels)[]).filter((one) => panels[one]);
   const tab = tabs.find((one) => one === search.tab) ?? "overview";
@@ -89,10 +86,6 @@ function Events({ kind, path }: { kind: Kind; path: Work }) {
   return <EventList query={useQuery(eventsQuery(kind, path))} />;
 }
 
-function Usage({ kind, path, places }: { kind: Kind; path: Work; places: Place[] }) {
-  return (
-    <Loaded query={useQuery(usageQuery(kind, path, places))}>
-      {(usage) => <UsageChart usage={usage} />}
-    </Loaded>
-  );
+function Usage({ kind, path }: { kind: Kind; path: Work }) {
+  return <Loaded query={useQuery(usageQuery(kind, path))}>{(usage) => <UsageChart usage={usage} />}</Loaded>;
 }

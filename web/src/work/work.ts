@@ -1,6 +1,7 @@
 // What workspaces and jobs have in common: both are work in a namespace, with the same routes below their names.
 import { queryOptions } from "@tanstack/react-query";
 import { client, take } from "../api/client";
+import type { Usage } from "../api/types";
 
 export type Kind = "workspaces" | "jobs";
 
@@ -34,4 +35,14 @@ export const eventsQuery = (kind: Kind, path: Work) =>
   queryOptions({
     queryKey: [...workKey(kind, path), "events"],
     queryFn: () => take(client.GET(`/api/v1/${kind}/{namespace}/{name}/events`, { params: { path } })),
+  });
+
+/** What its cards did in the last hour. */
+export const usageQuery = (kind: Kind, path: Work) =>
+  queryOptions({
+    queryKey: [...workKey(kind, path), "usage"],
+    // Measurements are not told by the stream of changes.
+    refetchInterval: 15_000,
+    queryFn: async () =>
+      (await take(client.GET(`/api/v1/${kind}/{namespace}/{name}/usage`, { params: { path } }))) as Usage,
   });

@@ -2,6 +2,7 @@ import { Button, Group, Menu } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconShieldCheck, IconTerminal2 } from "@tabler/icons-react";
 import { useTranslation } from "react-i18next";
+import { OpenProgram } from "../access/OpenProgram";
 import type { WorkspaceDetail } from "../api/types";
 import { Dialog } from "../ui/Dialog";
 import { formatAmount } from "../ui/format";
@@ -36,9 +37,16 @@ export function Actions({ workspace, onTerminal }: Props) {
   return (
     <Group gap="xs">
       {workspace.phase === "Running" && (
-        <Button leftSection={<IconTerminal2 size={18} />} onClick={onTerminal}>
-          {t("workspaces.openTerminal")}
-        </Button>
+        <>
+          <OpenProgram workspace={workspace} />
+          <Button
+            variant={workspace.type === "Terminal" ? "filled" : "default"}
+            leftSection={<IconTerminal2 size={18} />}
+            onClick={onTerminal}
+          >
+            {t("workspaces.openTerminal")}
+          </Button>
+        </>
       )}
       <SuspendOrResume
         kind="workspaces"

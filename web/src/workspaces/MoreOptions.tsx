@@ -2,7 +2,7 @@ import { NativeSelect, NumberInput, Stack, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { useTranslation } from "react-i18next";
 import { Beside } from "../forms/Beside";
-import type { useChoices } from "../forms/choices";
+import { type useChoices, withOwn } from "../forms/choices";
 import { EnvInput } from "../forms/EnvInput";
 import { ListInput } from "../forms/ListInput";
 import { MountsInput } from "../forms/MountsInput";
@@ -12,6 +12,12 @@ interface Props {
   form: UseFormReturnType<WorkspaceValues>;
   choices: ReturnType<typeof useChoices>;
 }
+
+const named = (names: string[], chosen: string) =>
+  withOwn(
+    names.map((value) => ({ value, label: value })),
+    chosen,
+  );
 
 /** What most people leave as it is. */
 export function MoreOptions({ form, choices }: Props) {
@@ -70,12 +76,12 @@ export function MoreOptions({ form, choices }: Props) {
       <Beside>
         <NativeSelect
           label={t("fields.pool")}
-          data={[any, ...choices.pools.map((value) => ({ value, label: value }))]}
+          data={[any, ...named(choices.pools, form.values.pool)]}
           {...form.getInputProps("pool")}
         />
         <NativeSelect
           label={t("fields.node")}
-          data={[any, ...choices.nodes.map((value) => ({ value, label: value }))]}
+          data={[any, ...named(choices.nodes, form.values.node)]}
           {...form.getInputProps("node")}
         />
       </Beside>
@@ -83,7 +89,10 @@ export function MoreOptions({ form, choices }: Props) {
         <NativeSelect
           label={t("fields.account")}
           description={t("forms.accountText")}
-          data={[{ value: "", label: t("forms.defaultAccount") }, ...choices.accounts]}
+          data={[
+            { value: "", label: t("forms.defaultAccount") },
+            ...withOwn(choices.accounts, form.values.account),
+          ]}
           {...form.getInputProps("account")}
         />
         <NumberInput
@@ -93,6 +102,11 @@ export function MoreOptions({ form, choices }: Props) {
           {...form.getInputProps("maxRunHours")}
         />
       </Beside>
+      <TextInput
+        label={t("forms.profile")}
+        description={t("forms.profileText")}
+        {...form.getInputProps("profile")}
+      />
     </Stack>
   );
 }

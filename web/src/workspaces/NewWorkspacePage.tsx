@@ -46,7 +46,8 @@ function FromTemplate({ id, fresh, edit }: { id: string; fresh: WorkspaceValues;
       {(template) => (
         <WorkspaceForm
           initial={{ ...fresh, ...valuesOf(template.body as Record<string, unknown>) }}
-          template={edit ? template : undefined}
+          from={template}
+          edit={edit}
         />
       )}
     </Loaded>

@@ -1,17 +1,17 @@
-import { Alert, Anchor, Code, Stack, Text } from "@mantine/core";
-import { IconAlertTriangle, IconClockExclamation, IconPlayerPause, IconUsers } from "@tabler/icons-react";
+import { Anchor, Code, Stack, Text } from "@mantine/core";
+import { IconUsers } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { WorkspaceDetail } from "../api/types";
-import { say } from "../i18n/say";
 import { CardsAsked } from "../ui/CardsAsked";
 import { Facts } from "../ui/Facts";
 import { formatAmount, givenTitle } from "../ui/format";
 import { Panel } from "../ui/Panel";
 import { Lasting, When } from "../ui/When";
 import { WhyCard } from "../ui/WhyCard";
+import { CleanupWarning, StoppedNote } from "../work/Notes";
 import { whyQuery } from "../work/work";
 import { neighboursQuery } from "./queries";
 
@@ -43,30 +43,12 @@ export function Overview({ workspace }: { workspace: WorkspaceDetail }) {
   ];
   return (
     <Stack gap="lg">
-      {workspace.cleanup && (
-        <Alert color="orange" icon={<IconClockExclamation size={20} />} title={t("cleanup.title")}>
-          {t(`cleanup.${workspace.cleanup.rule}`, { account: workspace.cleanup.account })}{" "}
-          <When at={workspace.cleanup.endTime} />
-          <Text size="sm" mt={4}>
-            {t("cleanup.help")}
-          </Text>
-        </Alert>
-      )}
+      <CleanupWarning kind="workspaces" work={workspace} />
       {workspace.phase === "Pending" && why.data && <WhyCard why={why.data} message={workspace.message} />}
-      {workspace.phase === "Suspended" && (
-        <Alert color="gray" icon={<IconPlayerPause size={20} />} title={t("phases.Suspended")}>
-          {t("workspaces.isSuspended")}
-        </Alert>
-      )}
-      {workspace.phase === "Failed" && (
-        <Alert
-          color="red"
-          icon={<IconAlertTriangle size={20} />}
-          title={workspace.reason ?? t("phases.Failed")}
-        >
-          {say(workspace.message)}
-        </Alert>
-      )}
+      <StoppedNote
+        work={workspace}
+        rest={workspace.phase === "Suspended" ? t("workspaces.isSuspended") : undefined}
+      />
       <Panel>
         <Facts facts={facts} />
       </Panel>

@@ -1,7 +1,8 @@
-import { Button, Group, NumberInput, Stack, Text } from "@mantine/core";
+import { NumberInput, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useTranslation } from "react-i18next";
 import { client } from "../api/client";
+import { SmallForm } from "../forms/SmallForm";
 import { useSend } from "../forms/useSend";
 import { changesOf } from "../work/actions";
 import type { Work } from "../work/work";
@@ -24,26 +25,15 @@ export function ProtectForm({ workspace, onClose }: { workspace: Work; onClose: 
     onDone: onClose,
   });
   return (
-    <form onSubmit={save.onSubmit} noValidate>
-      <Stack>
-        {save.problem}
-        <Text size="sm">{t("workspaces.protectText")}</Text>
-        <NumberInput
-          label={t("workspaces.protectHours")}
-          min={0}
-          allowDecimal={false}
-          data-autofocus
-          {...form.getInputProps("hours")}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t("actions.back")}
-          </Button>
-          <Button type="submit" loading={save.busy}>
-            {t("actions.save")}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <SmallForm sending={save} submit={t("actions.save")} onBack={onClose}>
+      <Text size="sm">{t("workspaces.protectText")}</Text>
+      <NumberInput
+        label={t("workspaces.protectHours")}
+        min={0}
+        allowDecimal={false}
+        data-autofocus
+        {...form.getInputProps("hours")}
+      />
+    </SmallForm>
   );
 }

@@ -1,8 +1,9 @@
 // A new workspace on one calm page: what everybody needs first, the rest folded away with sensible defaults.
-import { Autocomplete, Button, Group, NativeSelect, Stack, TextInput } from "@mantine/core";
+import { Autocomplete, Button, Group, NativeSelect, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
 import type { TemplateDetail } from "../api/types";
@@ -14,24 +15,37 @@ import { useFaultTexts } from "../forms/useFaults";
 import { useSend } from "../forms/useSend";
 import { SaveTemplate } from "../templates/SaveTemplate";
 import { Panel } from "../ui/Panel";
-import { faultsOf, fieldOf, requestOf, templateOf, type WorkspaceValues } from "./form";
+import { faultsOf, fieldOf, requestOf, type WorkspaceValues } from "./form";
 import { MoreOptions } from "./MoreOptions";
 import { imagesQuery } from "./queries";
+import { type Origin, requestFrom, templateOf, unseen } from "./template";
 
 /** What MoreOptions asks for. */
-const folded = ["volumes", "mounts", "env", "command", "pool", "node", "account", "maxRunHours"];
+const folded = ["volumes", "mounts", "env", "command", "pool", "node", "account", "profile", "maxRunHours"];
 
 interface Props {
   initial: WorkspaceValues;
-  /** The template that is changed; without, a workspace is made. */
-  template?: TemplateDetail;
+  /** The template that it begins from. */
+  from?: TemplateDetail;
+  /** The template is changed; else a workspace is made. */
+  edit?: boolean;
 }
 
-export function WorkspaceForm({ initial, template }: Props) {
+/** The template as it was when the form was opened, whatever becomes of it meanwhile. */
+function useOrigin({ initial, from }: Props): Origin | undefined {
+  const [origin] = useState(
+    () => from && { id: from.id, body: from.body as Record<string, unknown>, before: initial },
+  );
+  return origin;
+}
+
+export function WorkspaceForm({ initial, from, edit }: Props) {
   const { t } = useTranslation();
   const texts = useFaultTexts();
   const navigate = useNavigate();
   const choices = useChoices();
+  const origin = useOrigin({ initial, from });
+  const template = edit ? from : undefined;
   const images = useQuery(imagesQuery).data?.items ?? [];
   const form = useForm<WorkspaceValues>({
     initialValues: initial,
@@ -39,7 +53,10 @@ export function WorkspaceForm({ initial, template }: Props) {
   });
   const sending = useSend(form, {
     fieldOf,
-    run: (values: WorkspaceValues) => take(client.POST("/api/v1/workspaces", { body: requestOf(values) })),
+    run: (values: WorkspaceValues) =>
+      take(
+        client.POST("/api/v1/workspaces", { body: origin ? requestFrom(origin, values) : requestOf(values) }),
+      ),
     changes: [["workspaces", "list"]],
     onDone: ({ namespace, name }) =>
       void navigate({
@@ -105,6 +122,7 @@ export function WorkspaceForm({ initial, template }: Props) {
               value={form.values.cards}
               onChange={(cards) => form.setFieldValue("cards", cards)}
               choices={choices.cards}
+              places={choices.cardsOn(form.values.node, form.values.cards.resource)}
               errors={form.errors}
             />
           </Stack>
@@ -112,15 +130,12 @@ export function WorkspaceForm({ initial, template }: Props) {
         <Folded fields={folded} errors={form.errors} opened={initial.mounts.length > 0}>
           <MoreOptions form={form} choices={choices} />
         </Folded>
+        {origin && <Unseen fields={unseen(origin.body)} />}
         <Group justify="flex-end">
           <SaveTemplate
             kind="workspace"
             template={template}
-            body={() =>
-              form.validate().hasErrors
-                ? undefined
-                : templateOf(form.values, template?.body as Record<string, unknown>)
-            }
+            body={() => (form.validate().hasErrors ? undefined : templateOf(form.values, origin))}
           />
           {!template && (
             <Button type="submit" loading={sending.busy}>
@@ -130,5 +145,16 @@ export function WorkspaceForm({ initial, template }: Props) {
         </Group>
       </Stack>
     </form>
+  );
+}
+
+/** What comes with the template and cannot be seen here. */
+function Unseen({ fields }: { fields: string[] }) {
+  const { t } = useTranslation();
+  if (fields.length === 0) return null;
+  return (
+    <Text size="sm" c="dimmed">
+      {t("templates.unseen", { fields: fields.join(", ") })}
+    </Text>
   );
 }

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { ConnectTab } from "../access/ConnectTab";
 import { isOffered, sshQuery } from "../access/offer";
-import { portsQuery } from "../access/PortsPanel";
+import { portsQuery } from "../access/ports";
 import { LogView } from "../ui/LogView";
 import { Terminal, WorkPage } from "../work/WorkPage";
 import { below } from "../work/work";
@@ -19,7 +19,6 @@ export function WorkspacePage() {
       kind="workspaces"
       query={query}
       actions={(workspace, go) => <Actions workspace={workspace} onTerminal={() => go("terminal")} />}
-      places={(workspace) => [{ node: workspace.node, cards: workspace.givenCards }]}
       own={{
         overview: (workspace) => <Overview workspace={workspace} />,
         terminal: ({ phase }) => (

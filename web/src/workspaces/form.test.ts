@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { suggestName } from "../forms/values";
-import { faultsOf, fieldOf, initialValues, requestOf, templateOf, valuesOf } from "./form";
+import { noCards, suggestName } from "../forms/values";
+import { faultsOf, fieldOf, initialValues, requestOf, valuesOf } from "./form";
 
 const good = { ...initialValues, name: "desk", image: "busybox" };
 
@@ -16,7 +16,7 @@ describe("the form of a workspace", () => {
       name: "Desk_1",
       cpu: "0",
       memory: "lots",
-      cards: { resource: "nvidia.com/gpu", how: "share", count: 1, share: 1 },
+      cards: { ...noCards, resource: "nvidia.com/gpu", how: "share", share: 1 },
       volumes: [{ name: "home", path: "/proc/x", size: "10Gi" }],
       mounts: [
         { claim: "", path: "/data", readOnly: false },
@@ -56,12 +56,13 @@ describe("the form of a workspace", () => {
       ...good,
       type: "Jupyter" as const,
       account: "lab",
-      cards: { resource: "nvidia.com/gpu", how: "share" as const, count: 1, share: 0.25 },
+      cards: { ...noCards, resource: "nvidia.com/gpu", how: "share" as const, share: 0.25, index: 3 },
       pool: "a100",
       volumes: [{ name: "home", path: "/home/me", size: "20Gi" }],
       mounts: [{ claim: "data", path: "/data", readOnly: true }],
       env: [{ name: "HF_HOME", value: "/data/hf" }],
       command: "sleep infinity",
+      profile: "fabric",
       maxRunHours: 8,
     };
     const body = requestOf(values) as unknown as Record<string, unknown>;
@@ -91,17 +92,4 @@ it("suggests names that are names", () => {
   for (const chance of [0, 0.37, 0.999]) {
     expect(suggestName("work", () => chance)).toMatch(/^work-[a-z]{3}\d{2}$/);
   }
-});
-
-it("keeps what a template holds and the form does not know", () => {
-  const before = {
-    image: "a",
-    ports: [{ name: "web", port: 80 }],
-    account: "physics",
-    mounts: [{ secret: "token", path: "/run/token" }],
-  };
-  const after = templateOf({ ...initialValues, ...valuesOf(before), image: "b", account: "" }, before);
-  expect(after).toMatchObject({ image: "b", ports: before.ports, mounts: before.mounts });
-  expect(after).not.toHaveProperty("account");
-  expect(after).not.toHaveProperty("name");
 });

@@ -3,6 +3,7 @@ import type { NewWorkspace } from "../api/types";
 import {
   type CardValues,
   cardsOf,
+  cardValuesOf,
   commandOf,
   type Fault,
   faultOfAmount,
@@ -10,13 +11,14 @@ import {
   faultOfName,
   faultOfPath,
   faultOfVariable,
+  lineOf,
   type MountValues,
   noCards,
   type Pair,
   rowFaults,
 } from "../forms/values";
-import { parseQuantity } from "../ui/format";
 
+/** A volume; what else a template says of it stays with it. */
 export interface VolumeValues {
   name: string;
   path: string;
@@ -32,12 +34,14 @@ export interface WorkspaceValues {
   cpu: string;
   memory: string;
   cards: CardValues;
+  /** One, or several with commas between them, as a template may say. */
   pool: string;
   node: string;
   volumes: VolumeValues[];
   mounts: MountValues[];
   env: Pair[];
   command: string;
+  profile: string;
   maxRunHours: number | string;
 }
 
@@ -56,6 +60,7 @@ export const initialValues: WorkspaceValues = {
   mounts: [],
   env: [],
   command: "",
+  profile: "",
   maxRunHours: "",
 };
 
@@ -65,7 +70,7 @@ export function faultsOf(values: WorkspaceValues): Record<string, Fault> {
     image: values.image.trim() ? undefined : "required",
     cpu: faultOfAmount(values.cpu),
     memory: faultOfAmount(values.memory),
-    [values.cards.how === "count" ? "cards.count" : "cards.share"]: faultOfCards(values.cards),
+    [`cards.${values.cards.how}`]: faultOfCards(values.cards),
     ...rowFaults("volumes", values.volumes, (row) => ({
       name: faultOfName(row.name, 12),
       path: faultOfPath(row.path),
@@ -85,6 +90,8 @@ export function faultsOf(values: WorkspaceValues): Record<string, Fault> {
   return Object.fromEntries(Object.entries(faults).filter(([, fault]) => fault)) as Record<string, Fault>;
 }
 
+const namesOf = (text: string) => (text ? text.split(",") : undefined);
+
 export function requestOf(values: WorkspaceValues): NewWorkspace {
   const hours = Number(values.maxRunHours);
   const request: Record<string, unknown> = {
@@ -96,88 +103,55 @@ export function requestOf(values: WorkspaceValues): NewWorkspace {
     account: values.account || undefined,
     serviceLevel: values.serviceLevel || undefined,
     cards: cardsOf(values.cards),
-    pools: values.pool ? [values.pool] : undefined,
-    nodes: values.node ? [values.node] : undefined,
+    pools: namesOf(values.pool),
+    nodes: namesOf(values.node),
     volumes: values.volumes.length ? values.volumes : undefined,
     mounts: values.mounts.length ? values.mounts : undefined,
     env: values.env.length ? Object.fromEntries(values.env.map((one) => [one.name, one.value])) : undefined,
     command: commandOf(values.command),
+    profile: values.profile.trim() || undefined,
     maxRunSeconds: hours > 0 ? Math.round(hours * 3600) : undefined,
   };
   for (const [field, value] of Object.entries(request)) if (value === undefined) delete request[field];
   return request as unknown as NewWorkspace;
 }
 
-/** What the form asks for, as the request names it. */
-const known = new Set([
-  "name",
-  "image",
-  "type",
-  "cpu",
-  "memory",
-  "account",
-  "serviceLevel",
-  "cards",
-  "pools",
-  "nodes",
-  "volumes",
-  "mounts",
-  "env",
-  "command",
-  "maxRunSeconds",
-]);
-
-/** What a template holds after the form; what the form does not know of it stays as it was. */
-export function templateOf(
-  values: WorkspaceValues,
-  before: Record<string, unknown> = {},
-): Record<string, unknown> {
-  const { name: _name, ...said } = requestOf(values);
-  const kept = Object.entries(before).filter(([field]) => !known.has(field));
-  const others = rowsOf<MountValues>(before.mounts).filter((one) => !one.claim);
-  const mounts = [...(said.mounts ?? []), ...others];
-  return { ...Object.fromEntries(kept), ...said, ...(mounts.length ? { mounts } : {}) };
-}
-
 const rowsOf = <Row>(value: unknown) => (Array.isArray(value) ? (value as Row[]) : []);
 const text = (value: unknown, otherwise = "") => (typeof value === "string" ? value : otherwise);
 
+/** Mounts that the form shows; secrets and others stay as they are. */
+export const isShown = (mount: { claim?: unknown }) => Boolean(mount.claim);
+
+/** What is run, as one line; what only adds arguments to what the image runs is no command. */
+function commandLine(command: string[], args: string[]): string {
+  const [shell, flag, line] = command;
+  if (shell === "sh" && flag === "-c" && command.length === 3 && args.length === 0) return line ?? "";
+  return command.length ? lineOf([...command, ...args]) : "";
+}
+
 /** The values of a template. Templates may have been written by hand: what does not fit is left as it was. */
 export function valuesOf(body: Record<string, unknown>): Partial<WorkspaceValues> {
-  const cards = body.cards as Partial<Record<"resource" | "count" | "share", unknown>> | undefined;
-  const command = Array.isArray(body.command) ? (body.command as string[]) : [];
-  const shell = command[0] === "sh" && command[1] === "-c";
   const type = ["Terminal", "Jupyter", "CodeServer"].includes(text(body.type)) ? body.type : "Terminal";
   return {
     type: type as WorkspaceValues["type"],
     image: text(body.image),
     account: text(body.account),
     serviceLevel: text(body.serviceLevel),
-    cpu: body.cpu === undefined ? "1" : String(body.cpu),
-    memory: body.memory === undefined ? "4Gi" : String(body.memory),
-    cards: cards
-      ? {
-          resource: text(cards.resource, "nvidia.com/gpu"),
-          how: cards.count === undefined ? "share" : "count",
-          count: Number(cards.count ?? 1),
-          share: parseQuantity(cards.share as string | undefined) ?? 0.5,
-        }
-      : noCards,
-    pool: text(rowsOf<string>(body.pools)[0]),
-    node: text(rowsOf<string>(body.nodes)[0]),
-    volumes: rowsOf<VolumeValues>(body.volumes).map(({ name, path, size }) => ({
-      name,
-      path,
-      size: String(size),
-    })),
+    cpu: body.cpu == null ? "1" : String(body.cpu),
+    memory: body.memory == null ? "4Gi" : String(body.memory),
+    cards: cardValuesOf(body.cards as Record<string, unknown> | undefined),
+    pool: rowsOf<string>(body.pools).join(","),
+    node: rowsOf<string>(body.nodes).join(","),
+    volumes: rowsOf<VolumeValues>(body.volumes).map((one) => ({ ...one, size: String(one.size) })),
     mounts: rowsOf<MountValues>(body.mounts)
-      .filter((one) => one.claim)
-      .map(({ claim, path, readOnly }) => ({ claim, path, readOnly: readOnly === true })),
+      .filter(isShown)
+      .map((one) => ({ ...one, readOnly: one.readOnly === true })),
     env: Object.entries((body.env as Record<string, string> | undefined) ?? {}).map(([name, value]) => ({
       name,
       value: String(value),
     })),
-    command: shell ? (command[2] ?? "") : command.join(" "),
+    command: commandLine(rowsOf<string>(body.command), rowsOf<string>(body.args)),
+    profile: text(body.profile),
     maxRunHours: typeof body.maxRunSeconds === "number" ? body.maxRunSeconds / 3600 : "",
   };
 }
