@@ -93,8 +93,6 @@ struct Known {
     payer: Payer,
     /// Its class while it is in the queue.
     class: Option<u32>,
-    /// Why it is not in the queue.
-    wait: Wait,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -104,7 +102,7 @@ struct Begun {
 }
 
 /// What has happened since the last pass.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct News {
     /// A Pod has given up its place.
     room: bool,

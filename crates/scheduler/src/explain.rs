@@ -43,6 +43,17 @@ pub struct Explanation {
     pub reserved: bool,
 }
 
+impl Explanation {
+    /// Fills in what kept the nodes from another group that asks for the same, if room is what this one waits for.
+    pub(crate) fn share_nodes(&mut self, of: &Self) {
+        let room = |state: &State| matches!(state, State::NoRoom { .. } | State::NeverFits { .. });
+        if room(&self.state) && room(&of.state) {
+            self.state = of.state.clone();
+            self.nodes.clone_from(&of.nodes);
+        }
+    }
+}
+
 /// Where a group stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -60,7 +71,12 @@ pub enum State {
         have: u32,
         /// Pods it needs at least.
         need: u32,
+        /// The task they are of, where the others have enough.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<String>,
     },
+    /// The job or PodGroup that its Pods name is not there.
+    Unknown,
     /// Its account may not have more.
     Limited {
         /// Which limit.
@@ -70,8 +86,9 @@ pub enum State {
     NoRoom {
         /// Pods that must be placed together.
         pods: u32,
-        /// How many of them would find a place.
-        fit: u32,
+        /// How many of them would find a place; absent where that has not been counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fit: Option<u32>,
     },
     /// There would be no room even if the nodes it may use were empty.
     NeverFits {
@@ -106,6 +123,13 @@ pub enum LimitReached {
         account: String,
         /// The member.
         user: String,
+        /// Of what, and how much.
+        amount: Amount,
+    },
+    /// Most that a namespace may have, whichever accounts pay.
+    Namespace {
+        /// The namespace.
+        namespace: String,
         /// Of what, and how much.
         amount: Amount,
     },

@@ -13,7 +13,7 @@ use crate::{ledger::Ledger, model::ResourceId};
 
 pub use labels::{matches_selector, matches_term};
 pub use node::{hated_taints, judge_node, preference, tolerates};
-pub use room::{judge_room, pods_that_fit, room_for_cards};
+pub use room::{judge_promises, judge_room, pods_that_fit, room_for_cards};
 pub use volumes::judge_volumes;
 
 /// Why a node cannot take a Pod.
@@ -39,6 +39,8 @@ pub enum Reason {
     VolumeNode,
     /// No volume that is made already and free suits a claim of the Pod there.
     NoVolume,
+    /// A claim that the Pod must have to itself is in use by another.
+    ClaimInUse,
     /// A port of the host is in use.
     HostPort,
     /// It has as many volumes of a driver attached as it can.
@@ -57,6 +59,8 @@ pub enum Reason {
     SpreadLabel,
     /// Too many like it are in this part already.
     Spread,
+    /// What is left is promised to a Pod of another scheduler.
+    Promised,
 }
 
 impl Reason {
@@ -77,6 +81,7 @@ impl Reason {
             Self::NodeSelector => "the labels it asks for",
             Self::VolumeNode => "reach one of its volumes",
             Self::NoVolume => "no free volume for one of its claims",
+            Self::ClaimInUse => "use a claim that another Pod has to itself",
             Self::HostPort => "its host port in use",
             Self::VolumeLimit => "no room for more volumes",
             Self::Resource(resource) => {
@@ -88,6 +93,7 @@ impl Reason {
             Self::ExistingAntiAffinity => "a Pod near that must be away from it",
             Self::SpreadLabel => "a label over which it is spread",
             Self::Spread => "too many like it near already",
+            Self::Promised => "room only for a Pod of another scheduler that is to come",
         };
         format!("{verb} {rest}")
     }
@@ -98,7 +104,7 @@ impl Reason {
             Self::NodeName => ("are not", "is not"),
             Self::Pool | Self::Lent | Self::LentCloses | Self::Held | Self::Cordoned => ("are", "is"),
             Self::NodeSelector => ("do not have", "does not have"),
-            Self::VolumeNode => ("cannot", "cannot"),
+            Self::VolumeNode | Self::ClaimInUse => ("cannot", "cannot"),
             Self::SpreadLabel => ("lack", "lacks"),
             _ => ("have", "has"),
         }
@@ -137,6 +143,7 @@ mod tests {
             Reason::NodeSelector,
             Reason::VolumeNode,
             Reason::NoVolume,
+            Reason::ClaimInUse,
             Reason::HostPort,
             Reason::VolumeLimit,
             Reason::Resource(ResourceId::CPU),
@@ -146,6 +153,7 @@ mod tests {
             Reason::ExistingAntiAffinity,
             Reason::SpreadLabel,
             Reason::Spread,
+            Reason::Promised,
         ];
         let ledger = Ledger::new(Vec::new(), Resources::default());
         let line = |reason: &Reason| {

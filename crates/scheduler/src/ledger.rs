@@ -17,6 +17,7 @@ mod cards;
 mod groups;
 mod nodes;
 mod pods;
+mod promises;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ pub struct Ledger {
     accounts: accounts::Accounts,
     shapes: shapes::Shapes,
     volumes: volumes::Volumes,
+    promises: promises::Promises,
 }
 
 impl Ledger {
@@ -56,6 +58,7 @@ impl Ledger {
             accounts: accounts::Accounts::default(),
             shapes: shapes::Shapes::default(),
             volumes: volumes::Volumes::default(),
+            promises: promises::Promises::default(),
         }
     }
 

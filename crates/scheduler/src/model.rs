@@ -23,7 +23,7 @@ pub use shape::{
     LabelSelector, Operator, PodAffinityTerm, PodPreference, PreferredTerm, Requirement, Shape, ShapeId,
     SpreadConstraint, Term, Toleration, Unsatisfiable,
 };
-pub use volume::{StaticClaim, StaticVolume};
+pub use volume::{PodVolumes, StaticClaim, StaticVolume};
 
 /// Milliseconds since the Unix epoch.
 pub type Millis = i64;

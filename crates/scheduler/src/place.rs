@@ -5,7 +5,7 @@
 //!
 //! For each shape there is an [`index`] of verdicts and scores over all nodes. It follows the ledger's log of changes,
 //! so that one placement re-judges one node, not all of them. Questions about the surroundings (affinity, spread,
-//! reservations, closing times) are asked of the best candidates only, in their order.
+//! reservations, closing times, volumes, promises) are asked of the best candidates only, in their order.
 
 mod fill;
 mod future;
@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     filter::{
-        Reason, judge_node, judge_room, judge_volumes, pods_that_fit,
+        Reason, judge_node, judge_promises, judge_room, judge_volumes, pods_that_fit,
         topology::{Question, Topology},
     },
     ledger::{Ledger, NodeState},
@@ -120,7 +120,8 @@ impl Placer {
         };
         let fixed = judge(ledger, &pod.shape, scope, state);
         let fixed = fixed.or_else(|| scope.judge_time(state));
-        fixed.or_else(|| judge_volumes(ledger, &pod.shape, &state.node)).or_else(|| {
+        let fixed = fixed.or_else(|| judge_volumes(ledger, pod, state));
+        fixed.or_else(|| judge_promises(ledger, pod, state)).or_else(|| {
             if !Topology::concerns(ledger, pod) {
                 return None;
             }
@@ -200,7 +201,8 @@ impl Placer {
             scope
                 .judge_time(state)
                 .or_else(|| question.judge(&state.node))
-                .or_else(|| judge_volumes(ledger, &pod.shape, &state.node))
+                .or_else(|| judge_volumes(ledger, pod, state))
+                .or_else(|| judge_promises(ledger, pod, state))
         };
         if let Some(promised) = pod.nominated
             && index.admits(promised)

@@ -13,7 +13,7 @@ mod reservation;
 mod share;
 mod tree;
 
-pub use entry::{Payer, Seat, UserId};
+pub use entry::{Payer, Seat, SpaceId, UserId};
 pub use lane::{Blocked, LaneId, LaneKey, Rank};
 pub use limit::{Excess, Limit};
 pub use order::Order;

@@ -12,6 +12,7 @@ pub(crate) fn pod(name: &str) -> PodBuilder {
         uid: format!("uid-{name}").into(),
         labels: Arc::default(),
         shape: Arc::default(),
+        volumes: Arc::default(),
         group: GroupId::NONE,
         task: "".into(),
         priority: 0,
@@ -47,6 +48,28 @@ impl PodBuilder {
 
     pub(crate) fn namespace(mut self, namespace: &str) -> Self {
         self.0.namespace = namespace.into();
+        self
+    }
+
+    pub(crate) fn priority(mut self, priority: i32) -> Self {
+        self.0.priority = priority;
+        self
+    }
+
+    /// Of another scheduler, which has promised it a node.
+    pub(crate) fn promised(mut self, node: crate::model::NodeId) -> Self {
+        (self.0.ours, self.0.nominated) = (false, Some(node));
+        self
+    }
+
+    pub(crate) fn attached(mut self, driver: &str, volumes: &[&str]) -> Self {
+        let all = volumes.iter().map(|volume| (driver.to_owned(), (*volume).to_owned()));
+        Arc::make_mut(&mut self.0.volumes).attached.extend(all);
+        self
+    }
+
+    pub(crate) fn exclusive(mut self, claim: &str) -> Self {
+        Arc::make_mut(&mut self.0.volumes).exclusive.insert(claim.to_owned());
         self
     }
 

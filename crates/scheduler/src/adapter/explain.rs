@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
-    extract::{Path, Query, State},
+    extract::{Path, Query, State, rejection::QueryRejection},
     http::{HeaderMap, StatusCode},
     response::{IntoResponse as _, Response},
     routing::get,
@@ -119,13 +119,13 @@ pub(crate) fn router(access: Access) -> (Router, Asks) {
 async fn ask(
     State(desk): State<Desk>,
     Path((namespace, name)): Path<(String, String)>,
-    Query(Kind { kind }): Query<Kind>,
+    query: Result<Query<Kind>, QueryRejection>,
     headers: HeaderMap,
 ) -> Response {
-    let pod = match kind.as_deref() {
-        None => false,
-        Some("pod") => true,
-        Some(_) => return refuse(StatusCode::BAD_REQUEST, "the kind may be pod, or left out"),
+    let pod = match query.as_ref().map(|Query(query)| query.kind.as_deref()) {
+        Ok(None) => false,
+        Ok(Some("pod")) => true,
+        Ok(Some(_)) | Err(_) => return refuse(StatusCode::BAD_REQUEST, "the kind may be pod, or left out"),
     };
     let Ok(_seat) = desk.seats.try_acquire() else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many ask at once");
@@ -163,8 +163,18 @@ impl Desk {
     }
 }
 
+/// A refusal in the shape of the API server's own, so that clients read both alike.
 fn refuse(code: StatusCode, message: &str) -> Response {
-    (code, Json(json!({ "message": message }))).into_response()
+    let reason = match code {
+        StatusCode::BAD_REQUEST => "BadRequest",
+        StatusCode::UNAUTHORIZED => "Unauthorized",
+        StatusCode::FORBIDDEN => "Forbidden",
+        StatusCode::NOT_FOUND => "NotFound",
+        _ => "ServiceUnavailable",
+    };
+    let status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": message, "reason": reason, "code": code.as_u16() });
+    (code, Json(status)).into_response()
 }
 
 /// Finds what is asked about by the names it may have, and explains it.

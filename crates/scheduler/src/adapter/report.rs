@@ -1,5 +1,6 @@
 //! What people are told: numbers, and one event per group that waits or has to go, never one per Pod and pass.
 
+mod rota;
 mod stops;
 mod waiting;
 

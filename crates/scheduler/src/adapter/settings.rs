@@ -1,6 +1,9 @@
 //! What the scheduler can be told.
 
-use maar_api::{names, resources};
+use maar_api::{
+    cards::{self, Card},
+    names,
+};
 
 use super::translate::CardNames;
 use crate::{
@@ -38,19 +41,16 @@ pub struct CardSettings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let card = |resource: &str, memory_label: Option<&str>| CardSettings {
-            resource: resource.to_owned(),
-            memory_label: memory_label.map(str::to_owned),
+        let card = |card: &Card| CardSettings {
+            resource: card.resource.to_owned(),
+            memory_label: card.memory_label.map(str::to_owned),
             sharers: 10,
         };
         Self {
             scheduler_name: names::SCHEDULER_NAME.to_owned(),
             default_account: names::DEFAULT_ACCOUNT.to_owned(),
-            cards: vec![
-                card(resources::NVIDIA_GPU, Some("nvidia.com/gpu.memory")),
-                card("amd.com/gpu", Some("amd.com/gpu.vram")),
-                card(resources::ASCEND_910, None),
-            ],
+            // Jobs leave it to the scheduler to number every kind that is known: one that it did not number would be hidden.
+            cards: cards::cards().map(card).collect(),
             binds: 32,
             pass: 256,
             core: Config::default(),

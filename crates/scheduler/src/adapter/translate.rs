@@ -11,7 +11,7 @@ mod shape;
 mod terms;
 mod volumes;
 
-pub(crate) use account::account;
+pub(crate) use account::{account, limits};
 pub(crate) use cards::{CardNames, as_annotations, cards_taken};
 pub(crate) use group::{
     Asked, Membership, Owner, job_group, membership, task, upstream_group, volcano_group,
@@ -19,7 +19,7 @@ pub(crate) use group::{
 pub(crate) use node::node;
 pub(crate) use shape::{Shapes, Template};
 pub(crate) use terms::budget;
-pub(crate) use volumes::{Volumes, Wanted};
+pub(crate) use volumes::{SELECTED_NODE, Ties, Volumes, Wanted, claim_keys};
 
 /// Why a Pod cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

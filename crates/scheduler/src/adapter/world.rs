@@ -15,6 +15,7 @@ mod list;
 mod notices;
 mod pods;
 mod texts;
+mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -32,7 +33,7 @@ use super::{
 };
 use crate::{
     core::{Core, DisruptionBudget},
-    model::{NodeId, PodId, StaticVolume},
+    model::{NodeId, PodId},
 };
 
 /// How many Pods that are gone are remembered, so that a late view does not bring them back.
@@ -53,6 +54,8 @@ pub(crate) struct World {
     budgets: BTreeMap<String, DisruptionBudget>,
     groups: Groups,
     pods: HashMap<Arc<str>, Known>,
+    /// Pods by the claims they use.
+    by_claim: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
     gone: (HashSet<Arc<str>>, VecDeque<Arc<str>>),
     /// Pods that were told to go, and when.
     notices: BTreeMap<Arc<str>, Timestamp>,
@@ -80,6 +83,7 @@ impl World {
             budgets: BTreeMap::new(),
             groups: Groups::default(),
             pods: HashMap::new(),
+            by_claim: HashMap::new(),
             gone: (HashSet::new(), VecDeque::new()),
             notices: BTreeMap::new(),
             disputed: BTreeSet::new(),
@@ -192,35 +196,11 @@ impl World {
         core.remove_node(name);
     }
 
-    fn csi_node(&mut self, core: &mut Core, node: wire::CsiNode) {
-        let limits = node
-            .spec
-            .drivers
-            .into_iter()
-            .filter_map(|driver| Some((driver.name, driver.allocatable?.count?)));
-        self.set_limits(core, &node.metadata.name, limits.collect());
-    }
-
-    fn csi_node_gone(&mut self, core: &mut Core, name: &str) {
-        self.set_limits(core, name, BTreeMap::new());
-    }
-
-    fn set_limits(&mut self, core: &mut Core, name: &str, limits: BTreeMap<String, u32>) {
-        let known =
-            core.ledger().find_node(name).and_then(|id| core.ledger().node(id)).filter(|state| state.present);
-        if let Some(mut node) = known.map(|state| state.node.clone()) {
-            node.volume_limits = limits.clone();
-            core.upsert_node(node);
-        }
-        if limits.is_empty() {
-            self.limits.remove(name);
-        } else {
-            self.limits.insert(name.to_owned(), limits);
-        }
-    }
-
     fn namespace(&mut self, core: &mut Core, namespace: wire::Namespace) {
         let meta = namespace.metadata;
+        let limits = meta.annotations.get(maar_api::names::ANNOTATION_USER_LIMITS).unwrap_or_default();
+        let limits = translate::limits(limits, core.resources_mut());
+        core.limit_namespace(&meta.name, limits);
         let account = meta.annotations.get(maar_api::names::LABEL_ACCOUNT).map(str::to_owned);
         let before = match account.clone() {
             Some(account) => self.accounts.insert(meta.name.clone(), account),
@@ -232,7 +212,8 @@ impl World {
         self.namespaces.insert(meta.name, meta.labels);
     }
 
-    fn namespace_gone(&mut self, _: &mut Core, name: &str) {
+    fn namespace_gone(&mut self, core: &mut Core, name: &str) {
+        core.limit_namespace(name, Vec::new());
         self.namespaces.remove(name);
         self.accounts.remove(name);
     }
@@ -266,50 +247,6 @@ impl World {
     fn budget_gone(&mut self, core: &mut Core, key: &str) {
         self.budgets.remove(key);
         core.set_budgets(self.budgets.values().cloned().collect());
-    }
-
-    fn class(&mut self, core: &mut Core, class: wire::StorageClass) {
-        self.volumes.classes.insert(class.metadata.name.clone(), class);
-        self.look_again(core);
-    }
-
-    fn class_gone(&mut self, core: &mut Core, name: &str) {
-        self.volumes.classes.remove(name);
-        self.look_again(core);
-    }
-
-    fn volume(&mut self, core: &mut Core, volume: wire::Volume) {
-        let name = volume.metadata.name.clone();
-        let offer = self.volumes.set_volume(volume);
-        Self::offer(core, &name, offer);
-        self.look_again(core);
-    }
-
-    fn volume_gone(&mut self, core: &mut Core, name: &str) {
-        self.volumes.remove_volume(name);
-        core.remove_volume(name);
-        self.look_again(core);
-    }
-
-    /// A volume made beforehand that claims may get, or that is not to be had any more.
-    fn offer(core: &mut Core, name: &str, volume: Option<StaticVolume>) {
-        match volume {
-            Some(volume) => core.upsert_volume(volume),
-            None => core.remove_volume(name),
-        }
-    }
-
-    fn claim(&mut self, core: &mut Core, claim: wire::Claim) {
-        self.volumes.claims.insert(claim.metadata.key(), claim.clone());
-        for (name, offer) in self.volumes.touched_by(&claim) {
-            Self::offer(core, &name, offer);
-        }
-        self.look_again(core);
-    }
-
-    fn claim_gone(&mut self, core: &mut Core, key: &str) {
-        self.volumes.claims.remove(key);
-        self.look_again(core);
     }
 
     /// Sets a Pod aside: something refused its bind, and the watch will tell why, or time heals it.

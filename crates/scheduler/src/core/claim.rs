@@ -265,9 +265,10 @@ impl Core {
             let counts = state.tasks.get(task.task.as_str()).copied().unwrap_or_default();
             let going = candidate.pods.iter().filter_map(|pod| self.ledger.pod(*pod));
             let going = going.filter(|state| *state.pod.task == *task.task).count();
-            counts.placed + counts.ended < task.minimum + u32::try_from(going).unwrap_or(u32::MAX)
+            counts.placed + counts.ended
+                < task.minimum.saturating_add(u32::try_from(going).unwrap_or(u32::MAX))
         };
-        there < state.group.minimum + going || state.group.task_minimums.iter().any(short)
+        there < state.group.minimum.saturating_add(going) || state.group.task_minimums.iter().any(short)
     }
 
     /// Ends a trial: nobody has a place who had none, and everybody is where it was.

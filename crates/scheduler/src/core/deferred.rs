@@ -1,13 +1,18 @@
 //! Starts that wait for others to leave.
 //!
 //! A Pod that was asked to go is thought away in the ledger at once, so that its room can be given to those it goes for
-//! and to nobody else. Nothing is bound on its node before it has really gone.
+//! and to nobody else. Nothing is bound on its node before it has really gone, and then only what may still go there.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use crate::{
+    filter::judge_node,
     ledger::Lifted,
-    model::{Amounts, GroupId, Millis, NodeId, Pod, PodId},
+    model::{Amounts, CardsTaken, GroupId, Millis, NodeId, Pod, PodId, PodPhase, PodVolumes},
+    place::Scope,
     queue::Payer,
 };
 
@@ -103,6 +108,13 @@ impl Deferred {
         }
     }
 
+    /// The same where only the volumes are new.
+    pub(crate) fn see_volumes(&mut self, id: PodId, volumes: &Arc<PodVolumes>) {
+        if let Some(seen) = self.leaving.get_mut(&id).and_then(|leaving| leaving.seen.as_mut()) {
+            seen.volumes = Arc::clone(volumes);
+        }
+    }
+
     /// The start that a group waits for.
     pub(crate) fn of(&self, group: GroupId) -> Option<&Start> {
         self.by_group.get(&group)?.first().and_then(|number| self.starts.get(number))
@@ -169,6 +181,7 @@ impl Core {
     /// A Pod that was asked to go has gone.
     pub(super) fn has_left(&mut self, pod: PodId) {
         let Some((leaving, waiters)) = self.deferred.forget(pod) else { return };
+        self.ledger.let_go(leaving.lifted);
         if let Some((payer, amounts)) = leaving.charge {
             self.tree.left(payer, &amounts);
             self.order.less_used(&self.tree, payer.seat);
@@ -200,18 +213,59 @@ impl Core {
         actions
     }
 
-    /// Binds the Pods of a start, if they are all still there to be bound: a gang is not begun with fewer.
+    /// Binds the Pods of a start, if they are all still there to be bound and may still be where they were to go: a
+    /// gang is not begun with fewer.
     fn finish(&mut self, start: &Start, actions: &mut Vec<Action>) {
-        let good = |pod: &PodId| {
-            let state = self.ledger.pod(*pod).filter(|state| state.assumed && !state.pod.terminating);
-            let node = state.and_then(|_| self.place_of(*pod)).and_then(|node| self.ledger.node(node));
-            node.is_some_and(|node| node.present)
-        };
-        if start.pods.iter().all(good) {
+        let waits =
+            |pod: &PodId| self.ledger.pod(*pod).is_some_and(|state| state.assumed && !state.pod.terminating);
+        if start.pods.iter().all(waits) && self.confirm(start) {
             actions.extend(start.pods.iter().filter_map(|pod| self.bind(*pod)));
         } else {
             self.take_back(start);
         }
+    }
+
+    /// Gives the Pods of a start their places once more, with everything asked anew: others may have taken minutes to
+    /// leave, and the node may have been tainted, have shrunk or have got neighbours that bar them since. They keep their
+    /// cards: others that look free may be of somebody who was asked to go later and is still there.
+    fn confirm(&mut self, start: &Start) -> bool {
+        // Nodes that are held for others by now are held from when these Pods have ended.
+        let scope = Scope { held: Arc::default(), ..self.scope(start.group) };
+        let place = |pod: &PodId| match self.ledger.pod(*pod)?.pod.phase.clone() {
+            PodPhase::Placed { node, cards, .. } => Some((*pod, node, cards)),
+            _ => None,
+        };
+        let places: Vec<(PodId, NodeId, CardsTaken)> = start.pods.iter().filter_map(place).collect();
+        self.unplace_all(&start.pods);
+        let good = places.iter().all(|(pod, node, cards)| {
+            self.finds_on(*pod, *node, &scope).is_some()
+                && self.ledger.place(*pod, *node, cards.clone(), self.now).is_ok()
+        });
+        if !good {
+            for (pod, node, _) in places {
+                self.follow(pod, Some(node));
+            }
+        }
+        good
+    }
+
+    /// Nodes have changed: takes starts back that may not go where they were to, so that nobody goes for them who has
+    /// not been stopped yet.
+    pub(super) fn review_deferred(&mut self) {
+        let lost = |start: &Start| start.pods.iter().any(|pod| self.is_barred(*pod));
+        let starts = self.deferred.starts.iter().filter(|(_, start)| lost(start));
+        for number in starts.map(|(number, _)| *number).collect::<Vec<_>>() {
+            if let Some(start) = self.deferred.take(number) {
+                self.take_back(&start);
+            }
+        }
+    }
+
+    /// Whether the node that a Pod was given does not take it any more, whatever runs there.
+    fn is_barred(&self, pod: PodId) -> bool {
+        let Some((state, node)) = self.ledger.pod(pod).zip(self.place_of(pod)) else { return false };
+        let node = self.ledger.node(node).filter(|node| node.present);
+        node.is_none_or(|node| judge_node(&state.pod.shape, &node.node).is_some())
     }
 
     /// A Pod that was asked to go stays: whoever counted on its room waits again.

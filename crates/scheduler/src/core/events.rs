@@ -1,8 +1,12 @@
 //! What the watches saw, and what became of actions.
 
-use crate::model::{Account, Group, GroupId, Node, NodeId, Pod, PodId, PodPhase, StaticVolume};
+use std::sync::Arc;
 
-use super::{Core, DisruptionBudget, Known, Wait};
+use crate::model::{
+    Account, Group, GroupId, Node, NodeId, Pod, PodId, PodPhase, PodVolumes, ResourceId, StaticVolume,
+};
+
+use super::{Core, DisruptionBudget, Known};
 use crate::queue::Payer;
 
 impl Core {
@@ -37,6 +41,11 @@ impl Core {
         self.tree.remove(name);
     }
 
+    /// The most that the groups of a namespace may have together; a resource that is not named is not limited.
+    pub fn limit_namespace(&mut self, name: &str, limits: Vec<(ResourceId, i64)>) {
+        self.tree.limit_space(name, limits);
+    }
+
     /// A volume was seen that was made beforehand and that claims may get.
     pub fn upsert_volume(&mut self, volume: StaticVolume) {
         let news = volume.claim.is_none() && self.ledger.volume(&volume.name) != Some(&volume);
@@ -63,10 +72,11 @@ impl Core {
         let payer = Payer {
             seat: self.tree.seat(&group.account),
             user: self.tree.user(&group.user),
+            space: self.tree.space(group.name.split_once('/').map_or("", |(namespace, _)| namespace)),
             level: group.level,
         };
         let id = self.ledger.upsert_group(group);
-        let known = self.groups.entry(id).or_insert(Known { payer, class: None, wait: Wait::Nothing });
+        let known = self.groups.entry(id).or_insert(Known { payer, class: None });
         let moved = std::mem::replace(&mut known.payer, payer) != payer;
         if moved && let Some(state) = self.ledger.group(id) {
             for pod in state.placed.clone() {
@@ -92,7 +102,7 @@ impl Core {
             && self.deferred.is_leaving(id)
         {
             // Its place counts as given up already; only its end is news.
-            if pod.phase == PodPhase::Ended {
+            if matches!(pod.phase, PodPhase::Ended | PodPhase::Failed) {
                 self.has_left(id);
                 self.ledger.upsert_pod(pod);
                 self.follow(id, None);
@@ -101,10 +111,18 @@ impl Core {
             }
             return id;
         }
-        let before = known.and_then(|id| self.place_of(id));
+        let before = known.and_then(|id| self.room_of(id));
         let id = self.ledger.upsert_pod(pod);
         self.follow(id, before);
         id
+    }
+
+    /// More has become known of the volumes that a Pod uses.
+    pub fn set_pod_volumes(&mut self, id: PodId, volumes: &Arc<PodVolumes>) {
+        self.deferred.see_volumes(id, volumes);
+        self.ledger.set_pod_volumes(id, Arc::clone(volumes));
+        self.dirty.extend(self.ledger.pod(id).map(|state| state.pod.group));
+        self.news.room = true;
     }
 
     /// A Pod is gone.
@@ -113,7 +131,7 @@ impl Core {
         if self.deferred.is_leaving(id) {
             self.has_left(id);
         }
-        let before = self.place_of(id);
+        let before = self.room_of(id);
         self.news.nodes |= !self.ledger.volumes_held(id).is_empty();
         let group = self.ledger.pod(id).map(|state| state.pod.group);
         self.ledger.remove_pod(uid);
@@ -139,7 +157,7 @@ impl Core {
     pub(super) fn follow(&mut self, id: PodId, before: Option<NodeId>) {
         self.recharge(id);
         let now = self.place_of(id);
-        self.news.room |= before.is_some() && before != now;
+        self.news.room |= before.is_some() && before != self.room_of(id);
         let state = self.ledger.pod(id);
         if state.is_some_and(|state| state.pod.terminating) && now.is_some() {
             self.terminating.insert(id);
@@ -159,6 +177,11 @@ impl Core {
             PodPhase::Placed { node, .. } => Some(node),
             _ => None,
         }
+    }
+
+    /// The node on which nobody else has the room of a Pod: its own, or the one that another scheduler promised it.
+    fn room_of(&self, id: PodId) -> Option<NodeId> {
+        self.place_of(id).or_else(|| self.ledger.promised_to(id))
     }
 
     /// Charges a Pod to its account as the ledger has it.

@@ -6,7 +6,7 @@ use crate::{
     explain::{Amount, Ending, Explanation, LONGEST_LIST, LimitReached, Nodes, Position, Removed, State},
     model::{GroupId, Millis, NodeId, PodId, ResourceId, WHOLE_CARD},
     place::Refusal,
-    queue::{Blocked, Excess, Limit, Rank},
+    queue::{Blocked, Excess, LaneKey, Limit, Rank},
 };
 
 use super::{
@@ -16,8 +16,24 @@ use super::{
 };
 
 impl Core {
-    /// Why a group waits, or that it does not; `None` if there is no such group.
+    /// Why a group waits, or that it does not; `None` if there is no such group. May look at every node and every Pod.
     pub fn explain(&mut self, id: GroupId, now: Millis) -> Option<Explanation> {
+        self.answer(id, now, true)
+    }
+
+    /// The same without looking at nodes: that there is no room is known from the last pass, why there is none is not said.
+    pub fn explain_briefly(&mut self, id: GroupId, now: Millis) -> Option<Explanation> {
+        self.answer(id, now, false)
+    }
+
+    /// What a group in the queue has in common with others, and whether it comes first of them. What refuses it refuses
+    /// them too.
+    pub fn lane_of(&self, id: GroupId) -> Option<(LaneKey, bool)> {
+        let (lane, rank) = self.order.place(id)?;
+        Some((self.order.key(lane)?, self.order.first(lane, 1) == [rank]))
+    }
+
+    fn answer(&mut self, id: GroupId, now: Millis, whole: bool) -> Option<Explanation> {
         self.now = now.max(self.now);
         let state = self.ledger.group(id)?;
         let mut answer = Explanation {
@@ -41,8 +57,13 @@ impl Core {
                 answer.state = State::Placed { pods: u32::try_from(state.placed.len()).unwrap_or(u32::MAX) };
             }
             Err(Wait::Suspended) => answer.state = State::Suspended,
-            Err(Wait::Pods { have, need }) => answer.state = State::WaitsForPods { have, need },
-            Ok(need) => self.explain_waiting(id, &need, &mut answer),
+            Err(Wait::Unknown) => answer.state = State::Unknown,
+            Err(Wait::Pods { have, need, task }) => {
+                let task = task.and_then(|number| state.group.task_minimums.get(number));
+                let task = task.map(|task| task.task.clone()).filter(|task| !task.is_empty());
+                answer.state = State::WaitsForPods { have, need, task };
+            }
+            Ok(need) => self.explain_waiting(id, &need, &mut answer, whole),
         }
         Some(answer)
     }
@@ -62,18 +83,26 @@ impl Core {
         counts
     }
 
-    fn explain_waiting(&mut self, id: GroupId, need: &Need, answer: &mut Explanation) {
+    fn explain_waiting(&mut self, id: GroupId, need: &Need, answer: &mut Explanation, whole: bool) {
         let Some(payer) = self.groups.get(&id).map(|known| known.payer) else { return };
         answer.queue = self.order.place(id).map(|(_, rank)| self.position(id, rank));
         if let Err(limit) = self.admit(payer, need) {
             answer.state = State::Limited { limit: self.limit_reached(&limit) };
             return;
         }
+        let pods = u32::try_from(need.count()).unwrap_or(u32::MAX);
+        if !whole {
+            match self.order.place(id).and_then(|(lane, _)| self.order.blocked(lane)) {
+                Some(Blocked::Room) => answer.state = State::NoRoom { pods, fit: None },
+                Some(Blocked::Never) => answer.state = State::NeverFits { pods },
+                Some(Blocked::Limit(_)) | None => {}
+            }
+            return;
+        }
         let (fit, refusal) = self.try_out(id, need);
         let Some(refusal) = refusal else { return };
-        let pods = u32::try_from(need.count()).unwrap_or(u32::MAX);
         answer.nodes = Some(self.nodes_refused(&refusal));
-        answer.state = State::NoRoom { pods, fit };
+        answer.state = State::NoRoom { pods, fit: Some(fit) };
         match self.forecast(id, need) {
             Forecast::Never => answer.state = State::NeverFits { pods },
             Forecast::At { start, nodes } => {
@@ -173,6 +202,10 @@ impl Core {
             Limit::Member { account, user, excess } => LimitReached::Member {
                 account: self.tree.name(*account).to_owned(),
                 user: self.tree.user_name(*user).to_owned(),
+                amount: self.amount(excess),
+            },
+            Limit::Space { space, excess } => LimitReached::Namespace {
+                namespace: self.tree.space_name(*space).to_owned(),
                 amount: self.amount(excess),
             },
             Limit::Kept { excess } => LimitReached::KeptForOthers { amount: self.amount(excess) },

@@ -59,7 +59,7 @@ impl Core {
 
     /// The account whose limit refuses: the topmost one, as work that counts there is the most there is.
     fn refusing(&self, payer: Payer, asked: &Amounts) -> Option<Seat> {
-        let refuses = |seat: &Seat| self.tree.refuses(*seat, payer.user, asked);
+        let refuses = |seat: &Seat| self.tree.refuses(*seat, payer, asked);
         self.tree.chain(payer.seat).filter(refuses).last()
     }
 

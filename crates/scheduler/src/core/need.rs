@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     ledger::{GroupState, Ledger},
-    model::{Amounts, Millis, PodId, ShapeId},
+    model::{Amounts, Millis, PodId, PodVolumes, ShapeId},
 };
 
 /// Pods to be placed together, by shape.
@@ -52,12 +52,16 @@ pub(crate) enum Wait {
     Nothing,
     /// It waits on purpose.
     Suspended,
+    /// The object that says how many start together has not been seen.
+    Unknown,
     /// Not enough of its Pods exist and may be placed.
     Pods {
         /// Pods that are there.
         have: u32,
         /// Pods it needs at least.
         need: u32,
+        /// The task they lack in, by its number among the minimums; none where it is all Pods together.
+        task: Option<usize>,
     },
 }
 
@@ -65,6 +69,9 @@ pub(crate) enum Wait {
 pub(crate) fn need(ledger: &Ledger, state: &GroupState) -> Result<Need, Wait> {
     if state.pending.is_empty() && state.gated.is_empty() {
         return Err(Wait::Nothing);
+    }
+    if state.group.unknown {
+        return Err(Wait::Unknown);
     }
     if state.group.suspended {
         return Err(Wait::Suspended);
@@ -74,18 +81,28 @@ pub(crate) fn need(ledger: &Ledger, state: &GroupState) -> Result<Need, Wait> {
     let short = state.group.minimum.saturating_sub(there);
     if short == 0 && missing.values().all(|count| *count == 0) {
         // It has started: the rest may follow one by one.
-        let next = state.pending.first().ok_or(Wait::Pods { have: there, need: there + 1 })?;
+        let next = state.pending.first().ok_or(Wait::Pods { have: there, need: there + 1, task: None })?;
         let shape = ledger.pod(*next).ok_or(Wait::Nothing)?.shape;
         return Ok(Need { parts: vec![(shape, vec![*next])], begun: false });
     }
-    let pending = u32::try_from(state.pending.len()).unwrap_or(u32::MAX);
-    let needed = short.max(missing.values().sum());
-    if pending < needed {
-        return Err(Wait::Pods { have: there + pending, need: there + needed });
+    if let Some(lacks) = task_that_lacks(state) {
+        return Err(lacks);
     }
-    let pods = pick(ledger, state, missing, short)
-        .ok_or(Wait::Pods { have: there + pending, need: there + needed })?;
+    let pending = u32::try_from(state.pending.len()).unwrap_or(u32::MAX);
+    let needed = short.max(missing.values().fold(0, |sum, count| sum.saturating_add(*count)));
+    let (have, need) = (there.saturating_add(pending), there.saturating_add(needed));
+    let pods = pick(ledger, state, missing, short).ok_or(Wait::Pods { have, need, task: None })?;
     Ok(Need { parts: by_shape(ledger, &pods), begun: !state.placed.is_empty() })
+}
+
+/// The first task of which there are not enough Pods that have places, have ended or may be placed.
+fn task_that_lacks(state: &GroupState) -> Option<Wait> {
+    state.group.task_minimums.iter().enumerate().find_map(|(number, task)| {
+        let counts = state.tasks.get(task.task.as_str()).copied().unwrap_or_default();
+        let have = counts.placed + counts.ended + counts.pending;
+        let lacks = Wait::Pods { have, need: task.minimum, task: Some(number) };
+        (have < task.minimum).then_some(lacks)
+    })
 }
 
 /// How many Pods each task is short of its minimum.
@@ -150,6 +167,8 @@ fn by_shape(ledger: &Ledger, pods: &[PodId]) -> Vec<(ShapeId, Vec<PodId>)> {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct ClassKey {
     parts: Vec<(ShapeId, usize)>,
+    /// Of those that use some. A limit of volumes, or a claim in use, refuses one and not the other.
+    volumes: Vec<Arc<PodVolumes>>,
     max_run: Option<Millis>,
     lent: bool,
     topology_key: Option<String>,
@@ -165,9 +184,11 @@ pub(crate) struct Classes {
 
 impl Classes {
     /// The number of a need; to be given to [`Self::release`] in the end.
-    pub(crate) fn hold(&mut self, state: &GroupState, need: &Need) -> u32 {
+    pub(crate) fn hold(&mut self, ledger: &Ledger, state: &GroupState, need: &Need) -> u32 {
+        let volumes = need.pods().filter_map(|pod| Some(&ledger.pod(pod)?.pod.volumes));
         let key = ClassKey {
             parts: need.parts.iter().map(|(shape, pods)| (*shape, pods.len())).collect(),
+            volumes: volumes.filter(|volumes| !volumes.is_empty()).cloned().collect(),
             max_run: state.group.max_run,
             lent: state.group.lent_nodes,
             topology_key: state.group.topology_key.clone(),

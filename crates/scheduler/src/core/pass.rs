@@ -8,7 +8,7 @@ use crate::{
     queue::{Blocked, LaneKey, Rank},
 };
 
-use super::{Action, Begun, Core, need::need};
+use super::{Action, Begun, Core, News, need::need};
 
 /// How much a pass may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,10 @@ impl Core {
         self.forecasts = self.config.reservations.saturating_mul(2);
         self.settle();
         let mut actions = self.finish_deferred();
+        if self.news != News::default() {
+            // Some got back what they had been given: they ask again, and their places may do for others.
+            self.settle();
+        }
         for level in [ServiceLevel::Guaranteed, ServiceLevel::BestEffort] {
             while actions.len() < budget.actions
                 && let Some((lane, rank)) = self.order.next(&self.tree, level)
@@ -53,6 +57,7 @@ impl Core {
         }
         let news = std::mem::take(&mut self.news);
         if news.nodes {
+            self.review_deferred();
             self.order.other_nodes(&self.tree);
         } else if news.room {
             self.order.more_room(&self.tree);
@@ -86,15 +91,12 @@ impl Core {
         if let Some(state) = self.ledger.group(id) {
             match need(&self.ledger, state) {
                 Ok(need) => {
-                    let class = self.classes.hold(state, &need);
+                    let class = self.classes.hold(&self.ledger, state, &need);
                     known.class = Some(class);
                     let rank = rank(state, need.begun);
                     self.order.insert(&self.tree, LaneKey { payer: known.payer, class }, rank);
                 }
-                Err(wait) => {
-                    known.wait = wait;
-                    self.order.remove(&self.tree, id);
-                }
+                Err(_) => self.order.remove(&self.tree, id),
             }
             watch_begun(&mut self.begun, state, self.now);
         } else {
@@ -161,7 +163,8 @@ fn watch_begun(begun: &mut std::collections::BTreeMap<GroupId, Begun>, state: &G
         counts.placed + counts.ended < task.minimum
     };
     let enough = there >= state.group.minimum && !state.group.task_minimums.iter().any(short);
-    if state.placed.is_empty() || enough {
+    // Where none waits, it is not for want of places that some are missing.
+    if state.placed.is_empty() || state.pending.is_empty() || enough {
         begun.remove(&state.id);
     } else {
         begun.entry(state.id).or_insert(Begun { since: now, reported: false });

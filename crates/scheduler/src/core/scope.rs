@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    filter::{judge_node, judge_volumes},
+    filter::judge_node,
     ledger::NodeState,
     model::{GroupId, Millis, NodeId, Shape},
     place::{Pools, Scope},
@@ -82,7 +82,7 @@ impl Core {
             scope.judge_node(&state.node).is_none()
                 && scope.judge_time(state).is_none()
                 && judge_node(shape, &state.node).is_none()
-                && judge_volumes(&self.ledger, shape, &state.node).is_none()
+                && self.ledger.has_volumes(shape, &state.node)
         })
     }
 }

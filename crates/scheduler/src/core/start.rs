@@ -1,7 +1,7 @@
 //! Starting one group: limits, trial placement, and what follows when there is no room.
 
 use crate::{
-    model::{GroupId, NodeId, Pod, PodId, PodPhase, ServiceLevel},
+    model::{CardsTaken, GroupId, NodeId, Pod, PodId, PodPhase, ServiceLevel},
     place::{Refusal, Scope},
     queue::{Blocked, LaneId, Limit, Payer},
 };
@@ -109,14 +109,15 @@ impl Core {
 
     /// Gives one Pod a place on one node.
     pub(super) fn place_on(&mut self, pod: PodId, node: NodeId, scope: &Scope) -> bool {
-        let Some(state) = self.ledger.pod(pod) else { return false };
-        let promised = Pod { nominated: Some(node), ..state.pod.clone() };
-        match self.placer.best(&self.ledger, &promised, scope) {
-            Ok(found) if found.node == node => {
-                self.ledger.place(pod, found.node, found.cards, self.now).is_ok()
-            }
-            _ => false,
-        }
+        self.finds_on(pod, node, scope)
+            .is_some_and(|cards| self.ledger.place(pod, node, cards, self.now).is_ok())
+    }
+
+    /// The best cards for a Pod on one node, if it may go there.
+    pub(super) fn finds_on(&mut self, pod: PodId, node: NodeId, scope: &Scope) -> Option<CardsTaken> {
+        let promised = Pod { nominated: Some(node), ..self.ledger.pod(pod)?.pod.clone() };
+        let found = self.placer.best(&self.ledger, &promised, scope).ok()?;
+        (found.node == node).then_some(found.cards)
     }
 
     /// Undoes a trial.

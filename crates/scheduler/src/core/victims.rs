@@ -83,10 +83,9 @@ impl Core {
                 continue;
             }
             let Some(state) = self.ledger.group(group) else { continue };
-            let protected = state.group.protected_until.is_some_and(|until| until > self.now);
             // Who is about to be bound cannot be asked to go yet.
             let on_its_way = |pod: &PodId| self.ledger.pod(*pod).is_some_and(|state| state.assumed);
-            if !protected && may(state) && !state.placed.iter().any(on_its_way) {
+            if may(state) && !state.placed.iter().any(on_its_way) {
                 found.insert(group, reason);
             }
         }

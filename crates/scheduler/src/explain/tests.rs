@@ -4,7 +4,7 @@ fn waiting() -> Explanation {
     Explanation {
         group: "lab/train".to_owned(),
         account: "physics".to_owned(),
-        state: State::NoRoom { pods: 4, fit: 1 },
+        state: State::NoRoom { pods: 4, fit: Some(1) },
         queue: Some(Position {
             ahead: 7,
             first: vec!["lab/a".to_owned(), "lab/b".to_owned()],
@@ -49,11 +49,14 @@ fn sentences_agree_in_number() {
     let states = [
         State::Placed { pods: 1 },
         State::Placed { pods: 2 },
-        State::WaitsForPods { have: 0, need: 1 },
-        State::WaitsForPods { have: 1, need: 2 },
-        State::WaitsForPods { have: 2, need: 3 },
-        State::NoRoom { pods: 1, fit: 0 },
-        State::NoRoom { pods: 2, fit: 1 },
+        State::Unknown,
+        State::WaitsForPods { have: 0, need: 1, task: None },
+        State::WaitsForPods { have: 0, need: 1, task: Some("ps".to_owned()) },
+        State::WaitsForPods { have: 1, need: 2, task: None },
+        State::WaitsForPods { have: 2, need: 3, task: Some("worker".to_owned()) },
+        State::NoRoom { pods: 1, fit: None },
+        State::NoRoom { pods: 2, fit: None },
+        State::NoRoom { pods: 2, fit: Some(1) },
         State::NeverFits { pods: 1 },
         State::NeverFits { pods: 2 },
         State::MakingRoom { leaving: 1 },

@@ -62,16 +62,24 @@ impl fmt::Display for State {
             Self::Placed { pods: 1 } => write!(to, "it has a place"),
             Self::Placed { pods } => write!(to, "all of its {pods} Pods have places"),
             Self::Suspended => write!(to, "it is suspended"),
-            Self::WaitsForPods { need: 1, .. } => {
-                write!(to, "the Pod it needs to start is not there, or must not be placed yet")
+            Self::Unknown => write!(to, "the job or PodGroup that its Pods name does not exist"),
+            Self::WaitsForPods { need: 1, task, .. } => {
+                let of_task = of_task(task.as_deref());
+                write!(to, "the Pod{of_task} it needs to start is not there, or must not be placed yet")
             }
-            Self::WaitsForPods { have, need } => {
-                let are = plural(*have, "is", "are");
-                write!(to, "{have} of the {need} Pods it needs to start {are} there and may be placed")
+            Self::WaitsForPods { have, need, task } => {
+                let (are, of_task) = (plural(*have, "is", "are"), of_task(task.as_deref()));
+                write!(
+                    to,
+                    "{have} of the {need} Pods{of_task} it needs to start {are} there and may be placed"
+                )
             }
             Self::Limited { limit } => limit.fmt(to),
             Self::NoRoom { pods: 1, .. } => write!(to, "no node has room for it"),
-            Self::NoRoom { pods, fit } => {
+            Self::NoRoom { pods, fit: None } => {
+                write!(to, "there is no room for all of the {pods} Pods that start together")
+            }
+            Self::NoRoom { pods, fit: Some(fit) } => {
                 write!(to, "there is room for {fit} of the {pods} Pods that start together")
             }
             Self::NeverFits { pods: 1 } => write!(to, "no node would have room for it even if it were empty"),
@@ -95,8 +103,14 @@ impl fmt::Display for LimitReached {
             Self::Capability { account, amount } => {
                 write!(to, "account {account} may have {}", at_most(amount))
             }
+            Self::Member { account, user, amount } if user.is_empty() => {
+                write!(to, "work that names no user may have {} on account {account}", at_most(amount))
+            }
             Self::Member { account, user, amount } => {
                 write!(to, "{user} may have {} on account {account}", at_most(amount))
+            }
+            Self::Namespace { namespace, amount } => {
+                write!(to, "namespace {namespace} may have {}", at_most(amount))
             }
             Self::KeptForOthers { amount } => {
                 let Amount { resource, used, asked, cap } = amount;
@@ -111,6 +125,10 @@ impl fmt::Display for LimitReached {
             }
         }
     }
+}
+
+fn of_task(task: Option<&str>) -> String {
+    task.map(|task| format!(" of task {task}")).unwrap_or_default()
 }
 
 fn at_most(amount: &Amount) -> String {

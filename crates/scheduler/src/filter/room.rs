@@ -1,9 +1,9 @@
 //! Questions about what is left on a node.
 
-use super::Reason;
+use super::{Reason, volumes::judge_volumes};
 use crate::{
     ledger::{Card, Ledger, NodeState},
-    model::{CardRequest, Shape},
+    model::{CardRequest, Pod, Shape},
 };
 
 /// Every address of the host.
@@ -22,14 +22,14 @@ pub fn judge_room(ledger: &Ledger, shape: &Shape, state: &NodeState) -> Option<R
     if !shape.host_ports.iter().all(|port| port_is_free(port, state)) {
         return Some(Reason::HostPort);
     }
-    let attachable = |(driver, count): (&String, &u32)| {
-        let attached = state.volumes.get(driver).copied().unwrap_or(0);
-        state.node.volume_limits.get(driver).is_none_or(|limit| attached.saturating_add(*count) <= *limit)
-    };
-    if !shape.volumes.iter().all(attachable) {
-        return Some(Reason::VolumeLimit);
-    }
     None
+}
+
+/// Why a Pod does not fit beside those who were promised room there and have not come yet.
+pub fn judge_promises(ledger: &Ledger, pod: &Pod, state: &NodeState) -> Option<Reason> {
+    let later = ledger.with_promised(state, pod.priority)?;
+    let reason = judge_room(ledger, &pod.shape, &later).or_else(|| judge_volumes(ledger, pod, &later));
+    reason.map(|_| Reason::Promised)
 }
 
 /// Whether the cards asked for are free.
@@ -107,7 +107,6 @@ mod tests {
         node.allocatable.set(ResourceId::CPU, 4000);
         node.allocatable.set(card, 2000);
         node.card_memory.push((CARD, 16384));
-        node.volume_limits.insert("csi".to_owned(), 2);
         let id = ledger.upsert_node(node);
         let taken = (!cards.is_empty()).then_some(CARD);
         let cards = CardsTaken { kind: taken, indices: cards.to_vec(), milli };
@@ -176,6 +175,26 @@ mod tests {
     }
 
     #[test]
+    fn room_promised_to_pods_of_others_is_kept_from_those_of_no_higher_priority() {
+        let mut ledger = one_node(shape().cpu(1000).build(), &[], 0);
+        let id = ledger.nodes().next().unwrap().id;
+        let coming = pod("coming").shape(shape().cpu(1000).cards(1).build()).priority(5).promised(id);
+        ledger.upsert_pod(coming.build());
+        let verdict = |ledger: &Ledger, priority: i32, shape: Shape| {
+            let asking = pod("asking").shape(shape).priority(priority).build();
+            ledger.nodes().find_map(|state| judge_promises(ledger, &asking, state))
+        };
+        let (little, much) = (shape().cpu(2000).cards(1).build(), shape().cpu(3000).build());
+        assert_eq!(verdict(&ledger, 5, little), None, "beside it there is room");
+        assert_eq!(verdict(&ledger, 4, much.clone()), Some(Reason::Promised));
+        assert_eq!(verdict(&ledger, 5, much.clone()), Some(Reason::Promised));
+        assert_eq!(verdict(&ledger, 6, much.clone()), None, "who is more important does not wait for it");
+        assert_eq!(verdict(&ledger, 5, shape().cards(2).build()), Some(Reason::Promised), "cards, too");
+        ledger.remove_pod("uid-coming");
+        assert_eq!(verdict(&ledger, 5, much), None);
+    }
+
+    #[test]
     fn ports_conflict_by_protocol_and_address() {
         for (sentence, taken, asked, want) in [
             ("the same", port("10.0.0.1", "TCP"), port("10.0.0.1", "TCP"), Some(Reason::HostPort)),
@@ -191,15 +210,5 @@ mod tests {
         ] {
             assert_eq!(verdict(&one_node(taken, &[], 0), &asked), want, "{sentence}");
         }
-    }
-
-    #[test]
-    fn volumes_are_counted_by_driver() {
-        let volumes =
-            |driver: &str, count| Shape { volumes: [(driver.to_owned(), count)].into(), ..Shape::default() };
-        let ledger = one_node(volumes("csi", 1), &[], 0);
-        assert_eq!(verdict(&ledger, &volumes("csi", 1)), None);
-        assert_eq!(verdict(&ledger, &volumes("csi", 2)), Some(Reason::VolumeLimit));
-        assert_eq!(verdict(&ledger, &volumes("other", 9)), None);
     }
 }

@@ -17,8 +17,10 @@ pub struct TaskCounts {
     pub gated: u32,
     /// Have a node.
     pub placed: u32,
-    /// Have ended.
+    /// Have ended, and not failed.
     pub ended: u32,
+    /// Have failed.
+    pub failed: u32,
 }
 
 /// A group and its Pods.
@@ -51,6 +53,7 @@ impl GroupState {
             PodPhase::Gated => (&mut counts.gated, Some(&mut self.gated)),
             PodPhase::Placed { .. } => (&mut counts.placed, Some(&mut self.placed)),
             PodPhase::Ended => (&mut counts.ended, None),
+            PodPhase::Failed => (&mut counts.failed, None),
         };
         if add {
             *number += 1;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{Ledger, cards::Cards};
-use crate::model::{Amounts, CardKind, CardKindId, CardsTaken, Node, NodeId, PodId, Shape, WHOLE_CARD};
+use crate::model::{Amounts, CardKind, CardKindId, CardsTaken, Node, NodeId, Pod, PodId, WHOLE_CARD};
 
 /// A node and what is taken of it.
 #[derive(Debug, Clone)]
@@ -23,14 +23,16 @@ pub struct NodeState {
     pub cards: Cards,
     /// The Pods on it.
     pub pods: BTreeSet<PodId>,
-    /// Those of them that have required anti-affinity.
+    /// Pods that are thought away and may still be there: it keeps its number for them.
+    pub(super) lifted: BTreeSet<PodId>,
+    /// Those on it that have required anti-affinity.
     pub repelling: BTreeSet<PodId>,
-    /// Those of them for whom it matters where others go: they want them near, or would like them near or away.
+    /// Those on it for whom it matters where others go: they want them near, or would like them near or away.
     pub minding: BTreeSet<PodId>,
     /// Host ports in use, as (address, protocol, port), with how many Pods use them.
     pub ports: BTreeMap<(String, String, u16), u32>,
-    /// Volumes attached, by driver.
-    pub volumes: BTreeMap<String, u32>,
+    /// Volumes attached, by driver and name, with how many Pods use each.
+    pub volumes: BTreeMap<String, BTreeMap<String, u32>>,
     /// Grows with every change of this node, and is never the same for two states.
     pub generation: u64,
 }
@@ -44,6 +46,7 @@ impl NodeState {
             used: Amounts::default(),
             cards: Cards::default(),
             pods: BTreeSet::new(),
+            lifted: BTreeSet::new(),
             repelling: BTreeSet::new(),
             minding: BTreeSet::new(),
             ports: BTreeMap::new(),
@@ -67,21 +70,22 @@ impl NodeState {
         all
     }
 
-    fn count(&mut self, shape: &Shape, amounts: &Amounts, cards: &CardsTaken) {
+    pub(super) fn count(&mut self, pod: &Pod, amounts: &Amounts, cards: &CardsTaken) {
         self.used += amounts;
         self.cards.take(cards);
-        for port in &shape.host_ports {
+        for port in &pod.shape.host_ports {
             *self.ports.entry(port.clone()).or_default() += 1;
         }
-        for (driver, count) in &shape.volumes {
-            *self.volumes.entry(driver.clone()).or_default() += count;
+        for (driver, volume) in &pod.volumes.attached {
+            let of_driver = self.volumes.entry(driver.clone()).or_default();
+            *of_driver.entry(volume.clone()).or_default() += 1;
         }
     }
 
-    fn uncount(&mut self, shape: &Shape, amounts: &Amounts, cards: &CardsTaken) {
+    fn uncount(&mut self, pod: &Pod, amounts: &Amounts, cards: &CardsTaken) {
         self.used -= amounts;
         self.cards.give_back(cards);
-        for port in &shape.host_ports {
+        for port in &pod.shape.host_ports {
             if let Some(users) = self.ports.get_mut(port) {
                 *users -= 1;
                 if *users == 0 {
@@ -89,12 +93,16 @@ impl NodeState {
                 }
             }
         }
-        for (driver, count) in &shape.volumes {
-            if let Some(attached) = self.volumes.get_mut(driver) {
-                *attached = attached.saturating_sub(*count);
-                if *attached == 0 {
-                    self.volumes.remove(driver);
+        for (driver, volume) in &pod.volumes.attached {
+            let Some(of_driver) = self.volumes.get_mut(driver) else { continue };
+            if let Some(users) = of_driver.get_mut(volume) {
+                *users -= 1;
+                if *users == 0 {
+                    of_driver.remove(volume);
                 }
+            }
+            if of_driver.is_empty() {
+                self.volumes.remove(driver);
             }
         }
     }
@@ -161,45 +169,56 @@ impl Nodes {
     /// Puts a Pod on a node.
     pub(super) fn occupy(
         &mut self,
-        id: NodeId,
-        pod: PodId,
-        shape: &Shape,
+        node: NodeId,
+        id: PodId,
+        pod: &Pod,
         amounts: &Amounts,
         cards: &CardsTaken,
     ) {
-        if let Some(state) = state_mut(&mut self.states, id) {
-            state.pods.insert(pod);
-            if !shape.anti_affinity.is_empty() && state.repelling.insert(pod) {
+        if let Some(state) = state_mut(&mut self.states, node) {
+            state.pods.insert(id);
+            if !pod.shape.anti_affinity.is_empty() && state.repelling.insert(id) {
                 self.repelling += 1;
             }
-            if shape.minds_others() && state.minding.insert(pod) {
+            if pod.shape.minds_others() && state.minding.insert(id) {
                 self.minding += 1;
             }
-            state.count(shape, amounts, cards);
+            state.count(pod, amounts, cards);
         }
-        self.touch(id);
+        self.touch(node);
     }
 
     /// Takes a Pod off its node.
     pub(super) fn vacate(
         &mut self,
-        id: NodeId,
-        pod: PodId,
-        shape: &Shape,
+        node: NodeId,
+        id: PodId,
+        pod: &Pod,
         amounts: &Amounts,
         cards: &CardsTaken,
     ) {
-        if let Some(state) = state_mut(&mut self.states, id) {
-            state.pods.remove(&pod);
-            if state.repelling.remove(&pod) {
+        if let Some(state) = state_mut(&mut self.states, node) {
+            state.pods.remove(&id);
+            if state.repelling.remove(&id) {
                 self.repelling -= 1;
             }
-            if state.minding.remove(&pod) {
+            if state.minding.remove(&id) {
                 self.minding -= 1;
             }
-            state.uncount(shape, amounts, cards);
+            state.uncount(pod, amounts, cards);
         }
-        self.touch(id);
+        self.touch(node);
+    }
+
+    /// Notes that a Pod of a node is thought away, or is so no longer.
+    pub(super) fn lifted(&mut self, node: NodeId, pod: PodId, is: bool) {
+        if let Some(state) = self.get_mut(node) {
+            if is {
+                state.lifted.insert(pod)
+            } else {
+                state.lifted.remove(&pod)
+            };
+        }
     }
 
     /// Notes that a node changed.
@@ -218,10 +237,11 @@ impl Nodes {
         }
     }
 
-    /// Drops a node that neither exists nor has Pods.
+    /// Drops a node that neither exists nor has Pods, those included that are thought away: were it to come back under
+    /// another number, nobody would know that they are still there.
     pub(super) fn forget_if_gone(&mut self, id: NodeId) {
         let Some(state) = self.get(id) else { return };
-        if state.present || !state.pods.is_empty() {
+        if state.present || !state.pods.is_empty() || !state.lifted.is_empty() {
             return;
         }
         let name = state.node.name.clone();

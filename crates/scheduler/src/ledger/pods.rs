@@ -7,9 +7,13 @@ use std::{
 
 use thiserror::Error;
 
-use super::Ledger;
-use crate::model::{
-    CardRequest, CardsTaken, GroupId, Millis, NodeId, Pod, PodId, PodPhase, ResourceId, ShapeId, WHOLE_CARD,
+use super::{Ledger, promises::promise};
+use crate::{
+    filter::judge_volumes,
+    model::{
+        CardRequest, CardsTaken, GroupId, Millis, NodeId, Pod, PodId, PodPhase, PodVolumes, ResourceId,
+        ShapeId, WHOLE_CARD,
+    },
 };
 
 /// A Pod, and how sure its place is.
@@ -38,8 +42,8 @@ pub enum Refused {
     /// Not enough of a resource.
     #[error("too little is left of resource {}", .0.index())]
     Resource(ResourceId),
-    /// No volume there for a claim of the Pod.
-    #[error("there is no volume for a claim of the Pod")]
+    /// No volume there for a claim of the Pod, no room for one more, or a claim is another Pod's for now.
+    #[error("a volume or a claim of the Pod cannot be used there")]
     Volume,
     /// Not the kind, number or share of cards that the Pod asks for.
     #[error("the cards are not what the Pod asks for")]
@@ -179,25 +183,45 @@ impl Ledger {
     }
 
     /// Thinks a placed Pod away, to see what would fit without it. Its former state must be given to
-    /// [`Self::put_back`] before the trial ends.
+    /// [`Self::put_back`], or to [`Self::let_go`] once the Pod has really left.
     pub fn lift(&mut self, id: PodId) -> Option<Lifted> {
         let state = self.pods.states.get(&id)?;
-        let PodPhase::Placed { .. } = state.pod.phase else { return None };
-        let lifted = Lifted { id, phase: state.pod.phase.clone(), assumed: state.assumed };
+        let PodPhase::Placed { node, .. } = state.pod.phase else { return None };
+        let lifted = Lifted { id, node, phase: state.pod.phase.clone(), assumed: state.assumed };
+        self.nodes.lifted(node, id, true);
         self.change_phase(id, PodPhase::Gated, false);
         Some(lifted)
     }
 
     /// Ends a trial: the Pod is where it was.
     pub fn put_back(&mut self, lifted: Lifted) {
+        self.nodes.lifted(lifted.node, lifted.id, false);
         self.change_phase(lifted.id, lifted.phase, lifted.assumed);
     }
 
+    /// A Pod that was thought away has left its node.
+    #[expect(clippy::needless_pass_by_value, reason = "a Pod that has left cannot be put back")]
+    pub fn let_go(&mut self, lifted: Lifted) {
+        self.nodes.lifted(lifted.node, lifted.id, false);
+        self.nodes.forget_if_gone(lifted.node);
+    }
+
+    /// More has become known of the volumes that a Pod uses.
+    pub fn set_pod_volumes(&mut self, id: PodId, volumes: Arc<PodVolumes>) {
+        self.change(id, |state| state.pod.volumes = volumes);
+    }
+
     fn change_phase(&mut self, id: PodId, phase: PodPhase, assumed: bool) {
+        self.change(id, |state| {
+            state.pod.phase = phase;
+            state.assumed = assumed;
+        });
+    }
+
+    fn change(&mut self, id: PodId, change: impl FnOnce(&mut PodState)) {
         let Some(mut state) = self.pods.states.remove(&id) else { return };
         self.discount(id, &state.pod);
-        state.pod.phase = phase;
-        state.assumed = assumed;
+        change(&mut state);
         self.count(id, &state.pod);
         self.pods.states.insert(id, state);
     }
@@ -210,7 +234,7 @@ impl Ledger {
                 return Err(Refused::Resource(resource));
             }
         }
-        if !self.has_volumes(&pod.shape, &state.node) {
+        if judge_volumes(self, pod, state).is_some() {
             return Err(Refused::Volume);
         }
         let request = &pod.shape.cards;
@@ -285,11 +309,15 @@ impl Ledger {
     fn count(&mut self, id: PodId, pod: &Pod) {
         if let PodPhase::Placed { node, cards, .. } = &pod.phase {
             let amounts = self.amounts(&pod.shape, cards);
-            self.nodes.occupy(*node, id, &pod.shape, &amounts, cards);
+            self.nodes.occupy(*node, id, pod, &amounts, cards);
+            self.volumes.take_claims(id, &pod.volumes);
             if let Some(group) = self.groups.get_mut(pod.group) {
                 group.used += &amounts;
                 self.accounts.count(group.account, &group.group.user, group.group.level, &amounts, true);
             }
+        }
+        if let Some(node) = promise(pod) {
+            self.promises.add(node, id);
         }
         self.groups.count(id, pod, true);
     }
@@ -298,11 +326,15 @@ impl Ledger {
     fn discount(&mut self, id: PodId, pod: &Pod) {
         if let PodPhase::Placed { node, cards, .. } = &pod.phase {
             let amounts = self.amounts(&pod.shape, cards);
-            self.nodes.vacate(*node, id, &pod.shape, &amounts, cards);
+            self.nodes.vacate(*node, id, pod, &amounts, cards);
+            self.volumes.give_back_claims(id, &pod.volumes);
             if let Some(group) = self.groups.get_mut(pod.group) {
                 group.used -= &amounts;
                 self.accounts.count(group.account, &group.group.user, group.group.level, &amounts, false);
             }
+        }
+        if let Some(node) = promise(pod) {
+            self.promises.remove(node, id);
         }
         self.groups.count(id, pod, false);
     }
@@ -310,9 +342,10 @@ impl Ledger {
 
 /// The place of a Pod thought away by [`Ledger::lift`].
 #[derive(Debug, Clone)]
-#[must_use = "the Pod has to be put back"]
+#[must_use = "the Pod has to be put back or let go"]
 pub struct Lifted {
     id: PodId,
+    node: NodeId,
     phase: PodPhase,
     assumed: bool,
 }
@@ -330,7 +363,7 @@ fn newest(seen: PodPhase, known: &PodState) -> (PodPhase, bool) {
         (PodPhase::Pending | PodPhase::Gated, PodPhase::Placed { .. }) => {
             (known.pod.phase.clone(), known.assumed)
         }
-        (_, PodPhase::Ended) => (PodPhase::Ended, false),
+        (_, PodPhase::Ended | PodPhase::Failed) => (known.pod.phase.clone(), false),
         (
             PodPhase::Placed { node, cards, since },
             PodPhase::Placed { node: old_node, cards: old_cards, .. },
@@ -353,5 +386,7 @@ fn counts_alike(one: &Pod, other: &Pod) -> bool {
     same_place
         && Arc::ptr_eq(&one.shape, &other.shape)
         && one.labels == other.labels
+        && one.volumes == other.volumes
+        && promise(one) == promise(other)
         && (one.group, &one.task, one.terminating) == (other.group, &other.task, other.terminating)
 }

@@ -36,6 +36,7 @@ enum View {
     Gated,
     Placed { node: u8, cards: Option<BTreeSet<u16>> },
     Ended,
+    Failed,
 }
 
 fn cards() -> impl Strategy<Value = BTreeSet<u16>> {
@@ -43,7 +44,7 @@ fn cards() -> impl Strategy<Value = BTreeSet<u16>> {
 }
 
 fn view(facts: bool) -> BoxedStrategy<View> {
-    let waits = prop_oneof![4 => Just(View::Pending), 1 => Just(View::Gated), 1 => Just(View::Ended)];
+    let waits = prop_oneof![4 => Just(View::Pending), 1 => Just(View::Gated), 1 => Just(View::Ended), 1 => Just(View::Failed)];
     if !facts {
         return waits.boxed();
     }
@@ -136,6 +137,7 @@ fn pod(ledger: &mut Ledger, number: u8, view: &View, shape_number: u8, ours: boo
         View::Pending => PodPhase::Pending,
         View::Gated => PodPhase::Gated,
         View::Ended => PodPhase::Ended,
+        View::Failed => PodPhase::Failed,
         View::Placed { node, cards } => PodPhase::Placed {
             node: ledger.node_id(&format!("node-{node}")),
             cards: cards.as_ref().map(|indices| taken(&shape, indices)).unwrap_or_default(),
@@ -148,6 +150,7 @@ fn pod(ledger: &mut Ledger, number: u8, view: &View, shape_number: u8, ours: boo
         uid: format!("uid-{number}").into(),
         labels: Arc::default(),
         shape,
+        volumes: Arc::default(),
         group,
         task: format!("task-{}", number % 2).into(),
         priority: 0,
@@ -183,7 +186,7 @@ fn run(ledger: &mut Ledger, op: &Op) {
             let id = ledger.upsert_pod(pod);
             let after = &ledger.pod(id).unwrap().pod.phase;
             match (before, view) {
-                (Some(PodPhase::Ended), _) => assert_eq!(*after, PodPhase::Ended),
+                (Some(over @ (PodPhase::Ended | PodPhase::Failed)), _) => assert_eq!(*after, over),
                 (Some(PodPhase::Placed { node, .. }), View::Pending | View::Gated) => {
                     assert!(matches!(after, PodPhase::Placed { node: still, .. } if *still == node));
                 }

@@ -1,7 +1,8 @@
 //! Volumes made beforehand, and whose they are: no volume is handed out twice.
 //!
 //! A Pod that is given a place holds volumes there for its claims until the cluster shows the promise, or the place is
-//! taken back. Pods with the same claim hold the same volume.
+//! taken back. Pods with the same claim hold the same volume. Of claims that are for one Pod at a time, it is kept which
+//! are in use.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +12,7 @@ use std::{
 use super::Ledger;
 use crate::{
     filter::{matches_selector, matches_term},
-    model::{Node, PodId, Shape, StaticClaim, StaticVolume},
+    model::{Node, Pod, PodId, PodVolumes, Shape, StaticClaim, StaticVolume},
 };
 
 #[derive(Debug, Clone, Default)]
@@ -23,6 +24,9 @@ pub(super) struct Volumes {
     of_claim: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// What Pods hold.
     held: BTreeMap<PodId, Vec<Held>>,
+    /// Claims that no two Pods may use at a time, with those that have places. More than one only if somebody else
+    /// bound them.
+    users: BTreeMap<String, BTreeSet<PodId>>,
 }
 
 #[derive(Debug, Clone)]
@@ -135,6 +139,25 @@ impl Volumes {
         self.held.insert(pod, held);
     }
 
+    /// A Pod has a place: the claims that it has to itself are in use.
+    pub(super) fn take_claims(&mut self, pod: PodId, volumes: &PodVolumes) {
+        for claim in &volumes.exclusive {
+            self.users.entry(claim.clone()).or_default().insert(pod);
+        }
+    }
+
+    /// A Pod has no place any more.
+    pub(super) fn give_back_claims(&mut self, pod: PodId, volumes: &PodVolumes) {
+        for claim in &volumes.exclusive {
+            if let Some(users) = self.users.get_mut(claim) {
+                users.remove(&pod);
+                if users.is_empty() {
+                    self.users.remove(claim);
+                }
+            }
+        }
+    }
+
     /// The Pod has given up its place: what it held is free again, unless the cluster says otherwise.
     pub(super) fn release(&mut self, pod: PodId) {
         for held in self.held.remove(&pod).unwrap_or_default() {
@@ -201,6 +224,11 @@ impl Ledger {
     /// Whether there is a volume on a node for each claim that gets one made beforehand.
     pub fn has_volumes(&self, shape: &Shape, node: &Node) -> bool {
         shape.static_claims.is_empty() || self.volumes.choose(&shape.static_claims, node).is_some()
+    }
+
+    /// Whether a claim that a Pod must have to itself is in use by one that has a place.
+    pub fn lacks_claim(&self, pod: &Pod) -> bool {
+        pod.volumes.exclusive.iter().any(|claim| self.volumes.users.contains_key(claim))
     }
 
     /// The volumes that a Pod holds whose place the cluster does not show yet.

@@ -23,6 +23,8 @@ pub struct Account {
     pub weight: u32,
     /// Members with a cap of their own.
     pub members: Vec<Member>,
+    /// Never more than this for anybody else who runs something on it. A resource that is not named is not limited.
+    pub member_capability: Vec<(ResourceId, i64)>,
     /// Node pools it may use; empty means every pool nobody owns.
     pub pools: Vec<String>,
     /// Node pools that are its alone.

@@ -57,8 +57,8 @@ pub struct Group {
     pub lent_nodes: bool,
     /// Waits on purpose.
     pub suspended: bool,
-    /// Never stopped for others before this.
-    pub protected_until: Option<Millis>,
+    /// The object that says what it asks for has not been seen, only Pods that name it: they wait for it.
+    pub unknown: bool,
     /// How long its Pods get to stop when they must give way; the scheduler's default if absent.
     pub grace: Option<Millis>,
 }

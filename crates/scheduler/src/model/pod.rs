@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{CardsTaken, GroupId, Millis, NodeId, Shape};
+use super::{CardsTaken, GroupId, Millis, NodeId, PodVolumes, Shape};
 
 /// A Pod as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,8 +24,10 @@ pub enum PodPhase {
         /// Since when.
         since: Millis,
     },
-    /// Has ended; takes nothing.
+    /// Has ended; takes nothing, and has done its part for its group.
     Ended,
+    /// Has failed; takes nothing, and its group lacks it until another one has come.
+    Failed,
 }
 
 /// A Pod.
@@ -41,6 +43,8 @@ pub struct Pod {
     pub labels: Arc<BTreeMap<String, String>>,
     /// All that decides where it may go. Pods of one template share it.
     pub shape: Arc<Shape>,
+    /// Volumes it attaches, and claims it has to itself.
+    pub volumes: Arc<PodVolumes>,
     /// The group it starts with; [`GroupId::NONE`] for Pods of other schedulers.
     pub group: GroupId,
     /// The task of the group it belongs to; empty if there is but one.
@@ -55,6 +59,7 @@ pub struct Pod {
     pub ours: bool,
     /// Where it stands.
     pub phase: PodPhase,
-    /// A node promised to it after a preemption.
+    /// A node promised to it after a preemption. Until a Pod of another scheduler has one, its room there is not for
+    /// Pods of ours that have no higher priority.
     pub nominated: Option<NodeId>,
 }

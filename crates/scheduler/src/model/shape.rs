@@ -42,8 +42,6 @@ pub struct Shape {
     pub volume_terms: Vec<Vec<Term>>,
     /// Claims that get one of the volumes made beforehand, smallest first.
     pub static_claims: Vec<StaticClaim>,
-    /// Volumes it attaches, by driver.
-    pub volumes: BTreeMap<String, u32>,
     /// The one node it names.
     pub node_name: Option<String>,
 }

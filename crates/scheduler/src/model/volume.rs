@@ -1,4 +1,4 @@
-//! Volumes that were made before anybody asked for them, and claims that get one of them.
+//! Volumes: those that Pods use, and those that were made before anybody asked for them and that claims get.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,6 +6,22 @@ use std::{
 };
 
 use super::{LabelSelector, Term};
+
+/// What a Pod uses of volumes beyond what decides for [`super::Shape`]: Pods of one template may differ in it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct PodVolumes {
+    /// Volumes that are attached to its node, each as driver and name. One that several Pods use is attached once.
+    pub attached: BTreeSet<(String, String)>,
+    /// Claims, as `namespace/name`, that no two Pods use at a time.
+    pub exclusive: BTreeSet<String>,
+}
+
+impl PodVolumes {
+    /// Whether it uses none.
+    pub fn is_empty(&self) -> bool {
+        self.attached.is_empty() && self.exclusive.is_empty()
+    }
+}
 
 /// A volume that was made beforehand.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,6 +1,9 @@
 //! One account in the tree.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+};
 
 use crate::model::{Amounts, ResourceId, ServiceLevel};
 
@@ -26,6 +29,16 @@ impl Seat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserId(pub(super) u32);
 
+/// A namespace as a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpaceId(pub(super) u32);
+
+impl SpaceId {
+    pub(super) fn index(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
 /// On whose account something runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Payer {
@@ -33,6 +46,8 @@ pub struct Payer {
     pub seat: Seat,
     /// The member.
     pub user: UserId,
+    /// The namespace.
+    pub space: SpaceId,
     /// Whether it may be stopped for others.
     pub level: ServiceLevel,
 }
@@ -50,6 +65,8 @@ pub(super) struct Entry {
     pub(super) capability: Vec<(ResourceId, i64)>,
     pub(super) weight: u32,
     pub(super) members: BTreeMap<UserId, Vec<(ResourceId, i64)>>,
+    /// The cap of everybody who has none of their own.
+    pub(super) member_capability: Vec<(ResourceId, i64)>,
     pub(super) part: Part,
     /// Held by its own groups.
     pub(super) own: Held,
@@ -105,6 +122,17 @@ pub(super) fn by_level(level: ServiceLevel) -> usize {
 }
 
 impl Entry {
+    /// What a user may have at most. Members of the portal are not all listed by name, and work may come from anybody
+    /// whom admission lets name the account: the cap for members binds them all.
+    pub(super) fn limits_of(&self, user: UserId) -> &[(ResourceId, i64)] {
+        self.members.get(&user).unwrap_or(&self.member_capability)
+    }
+
+    /// What a user has.
+    pub(super) fn held_by(&self, user: UserId) -> Cow<'_, Held> {
+        self.by_user.get(&user).map_or_else(Cow::default, Cow::Borrowed)
+    }
+
     /// Counts its shares anew. Work that has a right to stay is not put back for what best-effort work of the same
     /// account borrows; that is measured by all that the account has.
     pub(super) fn measure(&mut self) {

@@ -2,7 +2,7 @@
 
 use crate::model::ResourceId;
 
-use super::{Seat, UserId};
+use super::{Seat, SpaceId, UserId};
 
 /// The limit that refuses a request. Cards are in thousandths.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,13 @@ pub enum Limit {
         account: Seat,
         /// The member.
         user: UserId,
+        /// Of what, and how much.
+        excess: Excess,
+    },
+    /// The namespace would have more than it ever may, whichever accounts pay.
+    Space {
+        /// The namespace.
+        space: SpaceId,
         /// Of what, and how much.
         excess: Excess,
     },
@@ -53,7 +60,7 @@ impl Limit {
     pub fn account(&self) -> Option<Seat> {
         match self {
             Self::Capability { account, .. } | Self::Member { account, .. } => Some(*account),
-            Self::NoAccount { .. } | Self::Kept { .. } => None,
+            Self::NoAccount { .. } | Self::Space { .. } | Self::Kept { .. } => None,
         }
     }
 
@@ -61,9 +68,10 @@ impl Limit {
     pub fn excess(&self) -> Option<&Excess> {
         match self {
             Self::NoAccount { .. } => None,
-            Self::Capability { excess, .. } | Self::Member { excess, .. } | Self::Kept { excess } => {
-                Some(excess)
-            }
+            Self::Capability { excess, .. }
+            | Self::Member { excess, .. }
+            | Self::Space { excess, .. }
+            | Self::Kept { excess } => Some(excess),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The tree of accounts: use, parts and limits.
 
 mod build;
+mod space;
 #[cfg(test)]
 mod tests;
 
@@ -10,8 +11,10 @@ use maar_api::names::DEFAULT_ACCOUNT;
 
 use crate::model::{Account, Amounts, ResourceId, Resources, ServiceLevel};
 
+use space::Space;
+
 use super::{
-    Excess, Limit, Payer, Problem, Seat, Share, UserId,
+    Excess, Limit, Payer, Problem, Seat, Share, SpaceId, UserId,
     entry::{Entry, Held, by_level, exceeded},
 };
 
@@ -34,6 +37,8 @@ pub struct Tree {
     numbers: HashMap<String, Seat>,
     users: HashMap<String, UserId>,
     user_names: Vec<String>,
+    spaces: Vec<Space>,
+    space_numbers: HashMap<String, SpaceId>,
     total: Amounts,
     /// Free on nodes that take new Pods.
     free: Amounts,
@@ -51,6 +56,8 @@ impl Default for Tree {
             numbers: HashMap::new(),
             users: HashMap::new(),
             user_names: Vec::new(),
+            spaces: Vec::new(),
+            space_numbers: HashMap::new(),
             total: Amounts::default(),
             free: Amounts::default(),
             guarantees: Vec::new(),
@@ -160,6 +167,9 @@ impl Tree {
     }
 
     fn change(&mut self, payer: Payer, change: impl Fn(&mut Held)) {
+        if let Some(space) = self.spaces.get_mut(payer.space.index()) {
+            change(&mut space.held);
+        }
         let entry = &mut self.entries[payer.seat.index()];
         change(&mut entry.own);
         let member = entry.by_user.entry(payer.user).or_default();
@@ -207,12 +217,10 @@ impl Tree {
         if !entry.declared {
             return Err(Limit::NoAccount { account: entry.name.clone() });
         }
-        if let Some(limits) = entry.members.get(&payer.user) {
-            let none = Held::default();
-            let used = entry.by_user.get(&payer.user).unwrap_or(&none);
-            if let Some(excess) = exceeded(limits, used, asked) {
-                return Err(Limit::Member { account: payer.seat, user: payer.user, excess });
-            }
+        // Before those of accounts: room under these can be made by best-effort work that goes, and none under this one.
+        self.admit_in_space(payer.space, asked)?;
+        if let Some(excess) = exceeded(entry.limits_of(payer.user), &entry.held_by(payer.user), asked) {
+            return Err(Limit::Member { account: payer.seat, user: payer.user, excess });
         }
         for seat in self.chain(payer.seat) {
             let entry = &self.entries[seat.index()];
@@ -230,20 +238,17 @@ impl Tree {
             let held = Held { leaving: Amounts::default(), ..held.clone() };
             exceeded(limits, &held, asked).is_none()
         };
-        let (entry, none) = (&self.entries[payer.seat.index()], Held::default());
-        let used = entry.by_user.get(&payer.user).unwrap_or(&none);
-        let member = entry.members.get(&payer.user).is_none_or(|limits| fits(limits, used));
+        let entry = &self.entries[payer.seat.index()];
+        let member = fits(entry.limits_of(payer.user), &entry.held_by(payer.user));
         let mut above = self.chain(payer.seat).map(|seat| &self.entries[seat.index()]);
         entry.declared && member && above.all(|entry| fits(&entry.capability, &entry.used))
     }
 
-    /// Whether the limit of an account, or the one it sets for a member, refuses `asked`.
-    pub fn refuses(&self, seat: Seat, user: UserId, asked: &Amounts) -> bool {
-        let (entry, none) = (&self.entries[seat.index()], Held::default());
-        let held = entry.by_user.get(&user).unwrap_or(&none);
-        let member = entry.members.get(&user);
-        exceeded(&entry.capability, &entry.used, asked).is_some()
-            || member.is_some_and(|limits| exceeded(limits, held, asked).is_some())
+    /// Whether the limit of an account refuses `asked`, or the one that the payer's own account sets for its members.
+    pub fn refuses(&self, seat: Seat, payer: Payer, asked: &Amounts) -> bool {
+        let entry = &self.entries[seat.index()];
+        let member = || exceeded(entry.limits_of(payer.user), &entry.held_by(payer.user), asked).is_some();
+        exceeded(&entry.capability, &entry.used, asked).is_some() || (seat == payer.seat && member())
     }
 
     /// The topmost account on the way up that has more than it may, itself or by the member, until those have left who
@@ -256,8 +261,7 @@ impl Tree {
             })
         };
         let entry = &self.entries[payer.seat.index()];
-        let (member, used) = (entry.members.get(&payer.user), entry.by_user.get(&payer.user));
-        let member = member.zip(used).is_some_and(|(limits, used)| over(limits, used));
+        let member = over(entry.limits_of(payer.user), &entry.held_by(payer.user));
         let above = self.chain(payer.seat).filter(|seat| {
             let entry = &self.entries[seat.index()];
             over(&entry.capability, &entry.used)

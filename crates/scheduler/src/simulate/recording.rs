@@ -127,18 +127,14 @@ fn shifted(node: &Node, now: Millis) -> Node {
 
 /// A Pod of the recording; none if it has ended or waits for what no scheduler can give.
 fn traced(core: &Core, pod: &Pod, group: Group, now: Millis) -> Option<TracePod> {
-    let group = Group {
-        created: group.created - now,
-        protected_until: group.protected_until.map(|until| until - now),
-        ..group
-    };
+    let group = Group { created: group.created - now, ..group };
     let (node, ran) = match &pod.phase {
         PodPhase::Pending => (None, 0),
         PodPhase::Placed { node, since, .. } => {
             let name = core.ledger().node(*node).map(|state| state.node.name.as_str());
             (Some(name.unwrap_or_default().into()), now - since)
         }
-        PodPhase::Gated | PodPhase::Ended => return None,
+        PodPhase::Gated | PodPhase::Ended | PodPhase::Failed => return None,
     };
     let rest = group.max_run.map(|longest| (longest - ran).max(0));
     // Who is being deleted is gone soon.

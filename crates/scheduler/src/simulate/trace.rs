@@ -188,6 +188,7 @@ impl TracePod {
             uid: format!("{}-{number}", self.name).into(),
             labels: Arc::default(),
             shape: Arc::clone(&self.shape),
+            volumes: Arc::default(),
             group: crate::model::GroupId::NONE,
             task: "".into(),
             priority: self.priority,

@@ -59,7 +59,9 @@ scenario! {
         }).await;
         assert_eq!(answer["group"], path);
         assert_eq!(answer["explanation"]["state"]["pods"], 7);
-        assert_eq!(scheduler.explain(&path, None).await.0, 401);
+        let (code, refused) = scheduler.explain(&path, None).await;
+        assert_eq!((code, &refused["kind"], &refused["reason"]), (401, &json!("Status"), &json!("Unauthorized")));
+        assert_eq!(refused["code"], 401, "clients read it as they read the API server's");
         assert_eq!(scheduler.explain(&path, Some("made-up")).await.0, 401);
         assert_eq!(scheduler.explain(&path, Some(&stranger)).await.0, 403);
         // Who may see jobs may not therefore see Pods, nor find out which there are.

@@ -1,6 +1,7 @@
 //! Single Pods.
 
 use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Patch, PatchParams};
 use maar_testkit::build::pod;
 use maar_testkit::read::{node, phase};
 use maar_testkit::scenario;
@@ -50,6 +51,31 @@ scenario! {
         }).await;
         assert!(pods.iter().all(|pod| node(pod) != home), "the first node is full");
         assert!(!is_bound(&arena.get::<Pod>("foreign").await));
+        scheduler.stop().await;
+    }
+}
+
+scenario! {
+    async fn room_that_another_scheduler_has_promised_is_kept(context) {
+        let arena = context.arena();
+        let home = arena.node_names().remove(0);
+        arena.create(pod("coming").request("cpu", "7").pod_set("/spec/schedulerName", "nobody")).await;
+        let promise = Patch::Merge(json!({"status": {"nominatedNodeName": home}}));
+        let pods = arena.api::<Pod>();
+        pods.patch_status("coming", &PatchParams::default(), &promise).await.expect("a node can be promised");
+        let scheduler = start(arena, arena.client(), "only");
+        for number in 0..3 {
+            arena.create(one_of(arena, "own", number).request("cpu", "6")).await;
+        }
+        let running = arena.wait_all("two to run", "own", |pods: &[Pod]| {
+            pods.iter().filter(|pod| phase(pod) == "Running").count() == 2
+        }).await;
+        assert!(running.iter().all(|pod| node(pod) != home), "its room is promised");
+        arena.delete::<Pod>("coming", &kube::api::DeleteParams::default()).await;
+        let all = arena.wait_all("the third to run", "own", |pods: &[Pod]| {
+            pods.iter().all(|pod| phase(pod) == "Running")
+        }).await;
+        assert_eq!(all.iter().filter(|pod| node(pod) == home).count(), 1);
         scheduler.stop().await;
     }
 }

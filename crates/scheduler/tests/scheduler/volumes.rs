@@ -27,10 +27,14 @@ async fn make_class(arena: &Arena) {
 
 /// A volume on one of the scenario's nodes.
 async fn make_volume(arena: &Arena, name: &str, size: &str, home: &str) {
+    make_volume_in_mode(arena, name, size, home, "ReadWriteOnce").await;
+}
+
+async fn make_volume_in_mode(arena: &Arena, name: &str, size: &str, home: &str, mode: &str) {
     let home = json!([{"key": "kubernetes.io/hostname", "operator": "In", "values": [home]}]);
     let volume = json!({
         "capacity": {"storage": size},
-        "accessModes": ["ReadWriteOnce"],
+        "accessModes": [mode],
         "storageClassName": class(arena),
         "persistentVolumeReclaimPolicy": "Retain",
         "local": {"path": "/tmp"},
@@ -40,7 +44,11 @@ async fn make_volume(arena: &Arena, name: &str, size: &str, home: &str) {
 }
 
 async fn make_claim(arena: &Arena, name: &str, size: &str) {
-    let claim = json!({"accessModes": ["ReadWriteOnce"], "storageClassName": class(arena),
+    make_claim_in_mode(arena, name, size, "ReadWriteOnce").await;
+}
+
+async fn make_claim_in_mode(arena: &Arena, name: &str, size: &str, mode: &str) {
+    let claim = json!({"accessModes": [mode], "storageClassName": class(arena),
         "resources": {"requests": {"storage": size}}});
     arena.create(object::<PersistentVolumeClaim>(name, claim)).await;
 }
@@ -141,6 +149,35 @@ scenario! {
         arena.create(using(arena, 1, "claim-1")).await;
         assert_eq!(each_has_its_own(arena, 1).await, [("db-1".to_owned(), "kept-1".to_owned())].into());
         assert!(!is_bound(&arena.get::<Pod>("db-0").await), "the other is too small for it");
+        scheduler.stop().await;
+    }
+}
+
+scenario! {
+    async fn a_claim_for_one_pod_is_used_by_one_at_a_time(context) {
+        let arena = context.arena();
+        let home = arena.node_names().remove(0);
+        make_class(arena).await;
+        let scheduler = start(arena, arena.client(), "only");
+        make_volume_in_mode(arena, "own-0", "1Gi", &home, "ReadWriteOncePod").await;
+        make_claim_in_mode(arena, "own", "1Gi", "ReadWriteOncePod").await;
+        for number in 0..2 {
+            arena.create(using(arena, number, "own")).await;
+        }
+        let pods = arena.wait_all("one to run", "db", |pods: &[Pod]| {
+            pods.iter().any(|pod| phase(pod) == "Running")
+        }).await;
+        arena.until("the other to be told", async || {
+            let events = arena.list::<k8s_openapi::api::events::v1::Event>("").await;
+            let notes: Vec<String> = events.into_iter().filter_map(|event| event.note).collect();
+            let said = |note: &String| note.contains("a claim that another Pod has to itself");
+            if notes.iter().any(said) { Ok(()) } else { Err(format!("{notes:?}")) }
+        }).await;
+        let first = pods.iter().find(|pod| is_bound(pod)).map(kube::ResourceExt::name_any).expect("one runs");
+        let second = if first == "db-0" { "db-1" } else { "db-0" };
+        assert!(!is_bound(&arena.get::<Pod>(second).await));
+        arena.delete::<Pod>(&first, &kube::api::DeleteParams::default()).await;
+        arena.wait("the other to run", second, |pod: &Pod| phase(pod) == "Running").await;
         scheduler.stop().await;
     }
 }

@@ -10,13 +10,11 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::{Bind, Binder, Bound, ClaimChoice, READ, promise::promise};
-use crate::adapter::wire;
+use crate::adapter::{translate::SELECTED_NODE, wire};
 
 /// How often volume claims are looked at, and how long, until they have their volumes.
 const CLAIM_LOOK: Duration = Duration::from_secs(1);
 const CLAIM_LOOKS: u32 = 120;
-/// How a claim is told which node its volume has to reach.
-const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 /// Tells claims which node their volumes have to reach, or promises them volumes; and waits until they have them.
 pub(super) async fn choose_volumes(binder: &Binder, bind: &Bind) -> Result<(), Bound> {

@@ -1,4 +1,4 @@
-//! Why groups wait: explained now and then, a few at a time, and told when it has changed.
+//! Why groups wait: told to those who look at their status or events, when it has changed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,11 +15,9 @@ use kube::{
 use maar_api::v1alpha1::{AIJob, FilterCount, QueueStatus};
 use maar_controller::error::chain;
 use serde_json::json;
-use tokio::{
-    task::JoinSet,
-    time::{Instant, timeout},
-};
+use tokio::{task::JoinSet, time::timeout};
 
+use super::rota::{Rota, Said, TOLD};
 use crate::{
     adapter::world::World,
     core::Core,
@@ -27,12 +25,6 @@ use crate::{
     model::{GroupId, Millis},
 };
 
-/// Groups explained in one report: an explanation may look at every node.
-const AT_A_TIME: usize = 10;
-/// A group is explained this often at most.
-const PAUSE: Duration = Duration::from_secs(30);
-/// Who has just come is not told why it waits.
-const YOUNG: Millis = 1000;
 /// How long a write may take.
 const WRITE: Duration = Duration::from_secs(10);
 /// Who writes into the status of jobs.
@@ -43,21 +35,14 @@ const LONGEST: usize = 512;
 /// See the module.
 pub(super) struct Waiters {
     client: Client,
-    told: BTreeMap<GroupId, Known>,
+    rota: Rota,
     writing: JoinSet<()>,
 }
 
 impl fmt::Debug for Waiters {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Waiters").field("told", &self.told.len()).finish_non_exhaustive()
+        formatter.debug_struct("Waiters").field("rota", &self.rota).finish_non_exhaustive()
     }
-}
-
-/// What was last said about a group.
-struct Known {
-    at: Instant,
-    text: String,
-    reason: &'static str,
 }
 
 /// Something to be told.
@@ -68,41 +53,31 @@ pub(super) struct Told {
 
 impl Waiters {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, told: BTreeMap::new(), writing: JoinSet::new() }
+        Self { client, rota: Rota::default(), writing: JoinSet::new() }
     }
 
-    /// Explains a few of those who wait; answers what is new.
+    /// Explains to some of those who wait; answers what is new.
     pub(super) fn look(&mut self, core: &mut Core, world: &World, now: Millis) -> Vec<Told> {
         while self.writing.try_join_next().is_some() {}
         let waiting = core.groups_waiting();
-        self.told.retain(|id, _| waiting.contains(id));
         self.clear(core, world, &waiting);
-        let moment = Instant::now();
-        let due = |id: &GroupId| self.told.get(id).is_none_or(|known| moment - known.at >= PAUSE);
-        let old_enough =
-            |id: &GroupId| core.ledger().group(*id).is_some_and(|state| now - state.group.created >= YOUNG);
-        let ids = waiting.into_iter().filter(|id| old_enough(id) && due(id));
-        let ids: Vec<GroupId> = ids.take(AT_A_TIME).collect();
+        // A server that is slow to take what was said hears less.
+        let most = TOLD.saturating_sub(self.writing.len());
         let mut news = Vec::new();
-        for id in ids {
-            let Some(explanation) = core.explain(id, now) else { continue };
-            let text = explanation.summary();
-            let known = Known { at: moment, text: text.clone(), reason: reason(&explanation.state) };
-            let before = self.told.insert(id, known);
+        for Said { group, explanation, is_new } in self.rota.round(core, &waiting, most, now) {
             self.write(world, &explanation);
-            let known = before.is_some_and(|before| before.text == text);
-            if !known && let Some(about) = subject(core, world, id) {
-                news.push(Told { about, text });
+            if is_new && let Some(about) = subject(core, world, group) {
+                news.push(Told { about, text: explanation.summary() });
             }
         }
         news
     }
 
-    /// How many groups wait for which reason; of those who were looked at.
+    /// How many groups wait for which reason; of those who were told.
     pub(super) fn reasons(&self) -> BTreeMap<&'static str, usize> {
         let mut counts: BTreeMap<&'static str, usize> = REASONS.iter().map(|reason| (*reason, 0)).collect();
-        for known in self.told.values() {
-            *counts.entry(known.reason).or_default() += 1;
+        for reason in self.rota.reasons() {
+            *counts.entry(reason).or_default() += 1;
         }
         counts
     }
@@ -111,7 +86,7 @@ impl Waiters {
     fn write(&mut self, world: &World, explanation: &Explanation) {
         let Some(written) = world.written(&explanation.group) else { return };
         let status = queue_status(explanation);
-        if written.as_ref() != Some(&status) && self.writing.len() < AT_A_TIME {
+        if written.as_ref() != Some(&status) {
             self.send(&explanation.group, &json!({ "queue": status }));
         }
     }
@@ -120,7 +95,7 @@ impl Waiters {
     fn clear(&mut self, core: &Core, world: &World, waiting: &BTreeSet<GroupId>) {
         for name in world.jobs_with_reason() {
             let waits = core.ledger().find_group(name).is_some_and(|id| waiting.contains(&id));
-            if !waits && self.writing.len() < AT_A_TIME {
+            if !waits && self.writing.len() < TOLD {
                 self.send(name, &json!({}));
             }
         }
@@ -178,14 +153,23 @@ fn next_minute(start: Millis) -> Option<Timestamp> {
 }
 
 /// All that [`reason`] says of groups that wait.
-const REASONS: [&str; 7] =
-    ["Suspended", "WaitingForPods", "LimitReached", "NoRoom", "NeverFits", "MakingRoom", "Next"];
+const REASONS: [&str; 8] = [
+    "Suspended",
+    "UnknownGroup",
+    "WaitingForPods",
+    "LimitReached",
+    "NoRoom",
+    "NeverFits",
+    "MakingRoom",
+    "Next",
+];
 
 /// Where a group stands, in one word.
-const fn reason(state: &State) -> &'static str {
+pub(super) const fn reason(state: &State) -> &'static str {
     match state {
         State::Placed { .. } => "Placed",
         State::Suspended => "Suspended",
+        State::Unknown => "UnknownGroup",
         State::WaitsForPods { .. } => "WaitingForPods",
         State::Limited { .. } => "LimitReached",
         State::NoRoom { .. } => "NoRoom",

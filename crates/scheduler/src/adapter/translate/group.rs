@@ -133,7 +133,8 @@ pub(crate) struct Asked {
     pub(crate) created: Millis,
     pub(crate) topology_key: Option<String>,
     pub(crate) suspended: bool,
-    pub(crate) protected_until: Option<Millis>,
+    /// Nobody has asked yet.
+    pub(crate) unknown: bool,
     pub(crate) grace: Option<Millis>,
 }
 
@@ -163,7 +164,7 @@ impl Asked {
             created: job.metadata.created(),
             topology_key: nodes.topology_key,
             suspended: spec.suspend || spec.cancel,
-            protected_until: None,
+            unknown: false,
             grace: spec.stop.as_ref().and_then(notice),
         }
     }
@@ -226,7 +227,7 @@ impl Asked {
             topology_key: self.topology_key.clone(),
             lent_nodes: owner.lent_nodes,
             suspended: self.suspended,
-            protected_until: self.protected_until,
+            unknown: self.unknown,
             grace: self.grace,
         }
     }

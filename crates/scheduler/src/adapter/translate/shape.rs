@@ -8,7 +8,7 @@ use std::{
 use maar_api::{names, resources::PodResources};
 use serde_json::json;
 
-use super::{CardNames, Unfit, Wanted, terms};
+use super::{CardNames, Ties, Unfit, terms};
 use crate::{
     adapter::wire::{self, Annotations, LabelSelector, Labels, PodSpec, Requirement},
     model::{Amounts, CardRequest, ResourceId, Resources, Shape, WHOLE_CARD},
@@ -24,7 +24,7 @@ pub(crate) struct Template {
     spec: PodSpec,
     card_share: Option<String>,
     card_index: Option<String>,
-    volumes: Wanted,
+    volumes: Ties,
 }
 
 impl Template {
@@ -34,10 +34,9 @@ impl Template {
         mut spec: PodSpec,
         labels: &Labels,
         annotations: &Annotations,
-        mut volumes: Wanted,
+        volumes: Ties,
         namespaces: &BTreeMap<String, Labels>,
     ) -> Self {
-        volumes.waits = None;
         for constraint in &mut spec.topology_spread_constraints {
             let keys = std::mem::take(&mut constraint.match_label_keys);
             narrow(constraint.label_selector.get_or_insert_default(), &keys, "In", labels);
@@ -90,7 +89,6 @@ impl Template {
             spread: spec.topology_spread_constraints.iter().map(terms::spread).collect::<Result<_, _>>()?,
             volume_terms: volumes.terms.clone(),
             static_claims: volumes.claims.clone(),
-            volumes: volumes.drivers.clone(),
             node_name: None,
         })
     }

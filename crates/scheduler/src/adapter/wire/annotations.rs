@@ -2,14 +2,19 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use maar_api::names::ANNOTATION_VOLCANO_GROUP;
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, Visitor},
 };
 
-/// Annotations that are kept: Maar's own, those of lent nodes, and the group of a Volcano Pod.
+use crate::adapter::translate::SELECTED_NODE;
+
+/// Annotations that are kept: Maar's own, those of lent nodes, the group of a Volcano Pod, and the node of a claim.
 fn matters(key: &str) -> bool {
-    key.starts_with("maar.io/") || key.starts_with("kubeocean.io/") || key == "scheduling.k8s.io/group-name"
+    key.starts_with("maar.io/")
+        || key.starts_with("kubeocean.io/")
+        || [ANNOTATION_VOLCANO_GROUP, SELECTED_NODE].contains(&key)
 }
 
 /// See the module.

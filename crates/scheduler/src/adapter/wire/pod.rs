@@ -245,8 +245,6 @@ pub(crate) enum ClaimSource {
     Claim(String),
     /// A claim that is made for the Pod and called after it and the volume.
     Ephemeral(String),
-    /// A volume of a driver without a claim.
-    Inline(String),
 }
 
 fn claims<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<ClaimSource>, D::Error> {
@@ -257,22 +255,16 @@ fn claims<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Claim
         name: String,
         persistent_volume_claim: Option<ClaimName>,
         ephemeral: Option<IgnoredAny>,
-        csi: Option<Driver>,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct ClaimName {
         claim_name: String,
     }
-    #[derive(Deserialize)]
-    struct Driver {
-        driver: String,
-    }
     let volumes: Vec<Volume> = null_as_default(deserializer)?;
     let sources = volumes.into_iter().filter_map(|volume| match volume {
         Volume { persistent_volume_claim: Some(claim), .. } => Some(ClaimSource::Claim(claim.claim_name)),
         Volume { ephemeral: Some(_), name, .. } => Some(ClaimSource::Ephemeral(name)),
-        Volume { csi: Some(csi), .. } => Some(ClaimSource::Inline(csi.driver)),
         _ => None,
     });
     Ok(sources.collect())

@@ -89,9 +89,10 @@ pub(crate) struct VolumeAffinity {
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct VolumeDriver {
     pub(crate) driver: String,
+    pub(crate) volume_handle: String,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

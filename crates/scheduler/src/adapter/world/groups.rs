@@ -80,7 +80,7 @@ impl World {
             return Asked::default().group(name, &Owner::default(), space, default);
         };
         // Nobody knows yet how many have to start together, so nobody starts.
-        let unknown = || Asked { suspended: true, minimum: u32::MAX, ..Asked::default() };
+        let unknown = || Asked { unknown: true, minimum: u32::MAX, ..Asked::default() };
         entry.asked.clone().unwrap_or_else(unknown).group(name, &entry.pods, space, default)
     }
 

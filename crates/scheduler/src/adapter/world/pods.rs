@@ -10,12 +10,14 @@ use crate::{
     adapter::{
         bind::{ClaimChoice, Promise},
         feed::Kind,
-        translate::{self, Membership, Template, Unfit, cards_taken, membership},
+        translate::{self, Membership, Template, Ties, Unfit, Wanted, cards_taken, membership},
         wire::{self, Lean},
     },
     core::Core,
     ledger::PodState,
-    model::{Amounts, CardRequest, CardShare, CardsTaken, Pod, PodId, PodPhase, ResourceId, Shape},
+    model::{
+        Amounts, CardRequest, CardShare, CardsTaken, Pod, PodId, PodPhase, PodVolumes, ResourceId, Shape,
+    },
 };
 
 /// What is known of a Pod beside the ledger.
@@ -31,9 +33,11 @@ pub(super) struct Known {
     pub(super) refused: bool,
     /// It says itself which cards it has.
     pub(super) given: bool,
+    /// Its volume claims, as `namespace/name`.
+    pub(super) claims: Vec<Arc<str>>,
     /// A Pod that waits and has volume claims, or names a group of a kind that nobody serves: to be looked at again when
     /// that changes.
-    waiting: Option<Box<wire::Pod>>,
+    pub(super) waiting: Option<Box<wire::Pod>>,
     /// Namespace and name of a Pod that is not in the ledger.
     name: Option<Box<(String, String)>>,
 }
@@ -94,28 +98,28 @@ impl World {
     }
 
     /// Takes a Pod in, as it was seen and as its volumes and its group are now.
-    fn set_pod(&mut self, core: &mut Core, uid: Arc<str>, mut pod: wire::Pod) {
+    pub(super) fn set_pod(&mut self, core: &mut Core, uid: Arc<str>, mut pod: wire::Pod) {
         let ours = pod.spec.scheduler_name == self.settings.scheduler_name;
         let waits = pod.spec.node_name.is_empty() && !matches!(&*pod.status.phase, "Succeeded" | "Failed");
-        if !ours && waits {
-            // Another scheduler's business until it has a node.
+        if !ours && waits && pod.status.nominated_node_name.is_empty() {
+            // Another scheduler's business until it has a node, or is promised one.
+            self.changed |= core.ledger().find_pod(&uid).is_some();
+            core.remove_pod(&uid);
             return self.note(uid, Known { version: pod.metadata.version(), ..Known::none() });
         }
-        let wanted = if waits && !pod.spec.volumes.is_empty() {
-            self.volumes.wanted(&pod.metadata.namespace, &pod.metadata.name, &pod.spec.volumes)
-        } else {
-            Ok(translate::Wanted::default())
-        };
-        let keep = waits && (!pod.spec.volumes.is_empty() || !self.is_served(&membership(&pod)));
+        let claims = translate::claim_keys(&pod.metadata, &pod.spec.volumes);
+        let claims: Vec<Arc<str>> = claims.iter().map(|claim| self.texts.text(claim)).collect();
+        let keep = ours && waits && (!claims.is_empty() || !self.is_served(&membership(&pod)));
         let waiting = keep.then(|| Box::new(pod.clone()));
-        let mut known = Known { version: pod.metadata.version(), waiting, ..Known::none() };
+        let wanted = self.wanted(&claims, ours && waits);
+        let mut known = Known { version: pod.metadata.version(), claims, waiting, ..Known::none() };
         let shape = wanted.and_then(|wanted| {
             known.problem = wanted.waits.as_deref().map(Arc::from);
-            self.shape(core, &mut pod, wanted)
+            Ok((self.shape(core, &mut pod, wanted.ties)?, wanted.volumes))
         });
         match shape {
-            Ok(shape) => self.take_in(core, uid, pod, shape, known),
-            Err(Unfit(why)) if waits => {
+            Ok((shape, volumes)) => self.take_in(core, uid, pod, (shape, volumes), known),
+            Err(Unfit(why)) if ours && waits => {
                 self.pod_left(core, &uid);
                 core.remove_pod(&uid);
                 known.problem = Some(why.into());
@@ -123,22 +127,26 @@ impl World {
                 known.name = Some(Box::new((pod.metadata.namespace, pod.metadata.name)));
                 self.note(uid, known);
             }
-            // It runs, whatever is wrong with it: its place on the node counts at least.
-            Err(_) => self.take_in(core, uid, pod, Arc::new(least()), known),
+            // It runs or will, whatever is wrong with it: its place on the node counts at least.
+            Err(_) => self.take_in(core, uid, pod, (Arc::new(least()), PodVolumes::default()), known),
         }
     }
 
+    /// What its claims come to for a Pod. Who does not wait for us only uses what they bring.
+    fn wanted(&self, claims: &[Arc<str>], waits: bool) -> Result<Wanted, Unfit> {
+        let claims = claims.iter().map(|claim| &**claim);
+        if waits {
+            return self.volumes.wanted(claims);
+        }
+        Ok(Wanted { volumes: self.volumes.used(claims), ..Wanted::default() })
+    }
+
     /// The shape of a Pod. Takes out of it what nobody else needs.
-    fn shape(
-        &mut self,
-        core: &mut Core,
-        pod: &mut wire::Pod,
-        wanted: translate::Wanted,
-    ) -> Result<Arc<Shape>, Unfit> {
+    fn shape(&mut self, core: &mut Core, pod: &mut wire::Pod, ties: Ties) -> Result<Arc<Shape>, Unfit> {
         let namespace = self.texts.text(&pod.metadata.namespace);
         let spec = pod.spec.take_template();
         let (labels, annotations) = (&pod.metadata.labels, &pod.metadata.annotations);
-        let template = Template::new(namespace, spec, labels, annotations, wanted, &self.namespaces);
+        let template = Template::new(namespace, spec, labels, annotations, ties, &self.namespaces);
         self.shapes.get(template, &self.cards, core.resources_mut())
     }
 
@@ -147,7 +155,7 @@ impl World {
         core: &mut Core,
         uid: Arc<str>,
         pod: wire::Pod,
-        shape: Arc<Shape>,
+        (shape, volumes): (Arc<Shape>, PodVolumes),
         mut known: Known,
     ) {
         let ours = pod.spec.scheduler_name == self.settings.scheduler_name;
@@ -183,6 +191,7 @@ impl World {
             uid: Arc::clone(&uid),
             labels: self.texts.labels(meta.labels),
             shape,
+            volumes: Arc::new(volumes),
             group,
             task,
             priority: pod.spec.priority.unwrap_or(0),
@@ -225,8 +234,10 @@ impl World {
         given: Option<CardsTaken>,
         held: bool,
     ) -> PodPhase {
-        if matches!(&*pod.status.phase, "Succeeded" | "Failed") {
-            return PodPhase::Ended;
+        match &*pod.status.phase {
+            "Succeeded" => return PodPhase::Ended,
+            "Failed" => return PodPhase::Failed,
+            _ => {}
         }
         if !pod.spec.node_name.is_empty() {
             let node = core.node_id(&pod.spec.node_name);
@@ -251,7 +262,25 @@ impl World {
     }
 
     fn note(&mut self, uid: Arc<str>, known: Known) {
-        self.pods.insert(uid, known);
+        for claim in &known.claims {
+            self.by_claim.entry(Arc::clone(claim)).or_default().insert(Arc::clone(&uid));
+        }
+        if let Some(before) = self.pods.insert(Arc::clone(&uid), known) {
+            // The claims of a Pod are for good; only one that is no longer looked at gives them up.
+            let still = self.pods.get(&uid).map(|known| known.claims.clone()).unwrap_or_default();
+            self.forget_claims(&uid, before.claims.iter().filter(|claim| !still.contains(claim)));
+        }
+    }
+
+    fn forget_claims<'a>(&mut self, uid: &str, claims: impl Iterator<Item = &'a Arc<str>>) {
+        for claim in claims {
+            if let Some(users) = self.by_claim.get_mut(claim) {
+                users.remove(uid);
+                if users.is_empty() {
+                    self.by_claim.remove(claim);
+                }
+            }
+        }
     }
 
     /// Takes a Pod out of the group it was counted in.
@@ -266,7 +295,8 @@ impl World {
         core.remove_pod(uid);
         self.pod_left(core, uid);
         self.notices.remove(uid);
-        let Some((uid, _)) = self.pods.remove_entry(uid) else { return };
+        let Some((uid, known)) = self.pods.remove_entry(uid) else { return };
+        self.forget_claims(&uid, known.claims.iter());
         let (set, order) = &mut self.gone;
         if set.insert(Arc::clone(&uid)) {
             order.push_back(uid);
@@ -279,8 +309,7 @@ impl World {
         self.changed = true;
     }
 
-    /// Claims, volumes or classes have changed, or a kind of group is served by now: Pods that wait for such are looked at
-    /// again.
+    /// Classes have changed, or a kind of group is served by now: Pods that wait and have to do with such are looked at again.
     pub(super) fn look_again(&mut self, core: &mut Core) {
         let waiting: Vec<(Arc<str>, wire::Pod)> = self
             .pods
@@ -325,8 +354,8 @@ impl World {
         let Some(pod) = self.pods.get(uid).and_then(|known| known.waiting.as_deref()) else {
             return Vec::new();
         };
-        let meta = &pod.metadata;
-        let wanted = self.volumes.wanted(&meta.namespace, &meta.name, &pod.spec.volumes);
+        let claims = translate::claim_keys(&pod.metadata, &pod.spec.volumes);
+        let wanted = self.volumes.wanted(claims.iter().map(String::as_str));
         let made = wanted.map_or_else(|_| Vec::new(), |wanted| wanted.choose).into_iter();
         let found = core.ledger().volumes_held(id).iter().map(|held| ClaimChoice {
             name: held.claim.name.clone(),
@@ -373,6 +402,7 @@ fn news(known: Option<&PodState>, seen: &Pod) -> News {
         && old.group == seen.group
         && old.nominated == seen.nominated
         && Arc::ptr_eq(&old.labels, &seen.labels)
+        && old.volumes == seen.volumes
         && (Arc::ptr_eq(&old.shape, &seen.shape) || old.shape == seen.shape);
     if !same {
         return News::Some;
@@ -397,6 +427,7 @@ impl Known {
             problem: None,
             refused: false,
             given: false,
+            claims: Vec::new(),
             waiting: None,
             name: None,
         }

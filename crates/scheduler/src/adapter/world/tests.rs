@@ -144,20 +144,76 @@ fn pods_of_others_count_once_they_have_a_node() {
 }
 
 #[test]
+fn room_promised_to_pods_of_others_is_kept_until_they_come_or_give_it_up() {
+    let mut told = Told::new();
+    told.node("a");
+    let foreign = |version: u64, promised: &str| {
+        let mut foreign = pod("p", version);
+        foreign["spec"]["schedulerName"] = json!("default-scheduler");
+        foreign["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("8");
+        foreign["status"]["nominatedNodeName"] = json!(promised);
+        foreign
+    };
+    told.pod(foreign(5, "a"));
+    told.pod(pod("q", 5));
+    told.core.pass(0, Budget::default());
+    assert_eq!(told.phase("q"), Some(PodPhase::Pending), "all cores are promised");
+    told.world.take_changed();
+    told.pod(foreign(6, ""));
+    assert!(told.world.take_changed());
+    assert_eq!(told.phase("p"), None);
+    told.place("q");
+}
+
+#[test]
+fn volumes_of_all_who_run_count_whenever_their_claims_are_seen() {
+    let mut told = Told::new();
+    told.node("a");
+    let limits =
+        json!({"metadata": {"name": "a"}, "spec": {"drivers": [{"name": "d", "allocatable": {"count": 1}}]}});
+    told.apply(Change::CsiNode(Event::Apply(lean(limits))));
+    let using = |name: &str, claim: &str| {
+        let mut one = pod(name, 5);
+        one["spec"]["volumes"] = json!([{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]);
+        one
+    };
+    let mut foreign = on(using("p", "one"), "a");
+    foreign["spec"]["schedulerName"] = json!("default-scheduler");
+    told.pod(foreign);
+    told.pod(using("q", "two"));
+    told.pod(using("r", "one"));
+    for (claim, volume) in [("one", "v1"), ("two", "v2")] {
+        let volume =
+            json!({"metadata": {"name": volume}, "spec": {"csi": {"driver": "d", "volumeHandle": volume}}});
+        let claim = json!({"metadata": {"name": claim, "namespace": "n"}, "spec": {"volumeName": volume["metadata"]["name"]},
+            "status": {"phase": "Bound"}});
+        told.apply(Change::Claim(Event::Apply(lean(claim))));
+        told.apply(Change::Volume(Event::Apply(lean(volume))));
+    }
+    told.place("r");
+    assert_eq!(told.phase("q"), Some(PodPhase::Pending), "the node takes one volume, and has it");
+    told.apply(Change::Pod(Event::Delete(lean(using("p", "one")))));
+    told.core.pass(0, Budget::default());
+    assert_eq!(told.phase("q"), Some(PodPhase::Pending), "the other one still uses it");
+    told.apply(Change::Pod(Event::Delete(lean(using("r", "one")))));
+    told.place("q");
+}
+
+#[test]
 fn a_pod_waits_for_the_job_it_names() {
     let mut told = Told::new();
     let mut one = pod("p", 5);
     one["metadata"]["labels"] = json!({"maar.io/job": "j", "maar.io/account": "vision"});
     told.pod(one);
     let group = told.core.ledger().find_group("n/j").unwrap();
-    assert!(told.core.ledger().group(group).unwrap().group.suspended, "how many start together is not known");
+    assert!(told.core.ledger().group(group).unwrap().group.unknown, "how many start together is not known");
     let job = json!({"metadata": {"name": "j", "namespace": "n", "uid": "j"}, "spec": {"tasks": [{"name": "w", "replicas": 3}]}});
     told.apply(Change::Job(Event::Apply(lean(job.clone()))));
     let state = told.core.ledger().group(group).unwrap();
-    assert_eq!((state.group.minimum, state.group.suspended), (3, false));
+    assert_eq!((state.group.minimum, state.group.unknown), (3, false));
     assert_eq!(state.group.account, "vision");
     told.apply(Change::Job(Event::Delete(lean(job))));
-    assert!(told.core.ledger().group(group).unwrap().group.suspended);
+    assert!(told.core.ledger().group(group).unwrap().group.unknown);
     told.apply(Change::Pod(Event::Delete(lean(pod("p", 9)))));
     assert!(told.core.ledger().find_group("n/j").is_none());
 }
@@ -170,12 +226,12 @@ fn a_pod_of_a_job_waits_until_the_cluster_knows_jobs() {
     told.pod(one);
     assert!(told.core.ledger().find_group("n/pod:p").is_none(), "it is not alone");
     let group = told.core.ledger().find_group("n/j").unwrap();
-    assert!(told.core.ledger().group(group).unwrap().group.suspended, "how many start together is not known");
+    assert!(told.core.ledger().group(group).unwrap().group.unknown, "how many start together is not known");
     let job = json!({"metadata": {"name": "j", "namespace": "n", "uid": "j"}, "spec": {"tasks": [{"name": "w", "replicas": 1}]}});
     told.apply(Change::Job(Event::Init));
     told.apply(Change::Job(Event::InitApply(lean(job))));
     told.apply(Change::Job(Event::InitDone));
-    assert!(!told.core.ledger().group(group).unwrap().group.suspended);
+    assert!(!told.core.ledger().group(group).unwrap().group.unknown);
 }
 
 #[test]

@@ -1,7 +1,7 @@
-use super::world::{World, job, world};
+use super::world::{World, binds, job, world};
 use crate::{
     explain::{Explanation, State},
-    model::{Account, GroupId},
+    model::{Account, GroupId, TaskMinimum},
 };
 
 fn ask(world: &mut World, group: GroupId) -> Explanation {
@@ -40,6 +40,7 @@ fn every_way_to_wait_has_a_name() {
     world.core.upsert_account(capped);
     let limited = world.submit(&job("limited", "small", 1, 3));
     let suspended = world.submit(&job("suspended", "", 1, 1).with(|group| group.suspended = true));
+    let unknown = world.submit(&job("unknown", "", 1, 1).with(|group| group.unknown = true));
     let partial = world.submit(&job("partial", "", 1, 1).minimum(3));
     let huge = world.submit(&job("huge", "", 1, 9));
     let scrap = world.submit(&job("scrap", "", 1, 8).best_effort());
@@ -51,7 +52,8 @@ fn every_way_to_wait_has_a_name() {
     assert_eq!(ask(&mut world, sure).state, State::MakingRoom { leaving: 1 });
     assert_eq!(ask(&mut world, sure).start, Some(30_000));
     assert_eq!(ask(&mut world, suspended).state, State::Suspended);
-    assert_eq!(ask(&mut world, partial).state, State::WaitsForPods { have: 1, need: 3 });
+    assert_eq!(ask(&mut world, partial).state, State::WaitsForPods { have: 1, need: 3, task: None });
+    assert_eq!(ask(&mut world, unknown).state, State::Unknown);
     assert_eq!(ask(&mut world, huge).state, State::NeverFits { pods: 1 });
     assert_eq!(
         ask(&mut world, limited).summary(),
@@ -59,4 +61,43 @@ fn every_way_to_wait_has_a_name() {
     );
     let counts = world.core.waiting_by_reason();
     assert_eq!(counts.into_iter().collect::<Vec<_>>(), [("limit", 1), ("never", 1)]);
+}
+
+#[test]
+fn a_gang_says_of_which_task_it_lacks_pods() {
+    let mut world = world().nodes(1, 8);
+    let minimum = |task: &str, minimum| TaskMinimum { task: task.to_owned(), minimum };
+    let mut spec = job("gang", "", 0, 1).minimum(3);
+    spec.group.task_minimums = vec![minimum("worker", 2), minimum("ps", 1)];
+    // Three there are, but none that the other task could do with.
+    spec.tasks = vec![("worker", 3)];
+    let gang = world.submit(&spec);
+    assert_eq!(world.pass(), []);
+    let lacks = State::WaitsForPods { have: 0, need: 1, task: Some("ps".to_owned()) };
+    assert_eq!(ask(&mut world, gang).state, lacks);
+    world.add_pod(gang, &spec, "ps");
+    assert_eq!(binds(&world.pass()), 4);
+}
+
+#[test]
+fn a_brief_answer_says_what_is_known_without_looking_at_nodes() {
+    let mut world = world().nodes(1, 8);
+    world.submit(&job("full", "", 1, 8));
+    world.pass();
+    let gang = world.submit(&job("gang", "", 2, 4));
+    let again = world.submit(&job("again", "", 2, 4));
+    let huge = world.submit(&job("huge", "", 1, 9));
+    world.pass();
+    let brief = |world: &mut World, group| world.core.explain_briefly(group, 1).unwrap();
+    let answer = brief(&mut world, gang);
+    assert_eq!((&answer.state, &answer.nodes), (&State::NoRoom { pods: 2, fit: None }, &None));
+    assert_eq!(answer.queue.unwrap().ahead, 0);
+    assert_eq!(brief(&mut world, huge).state, State::NeverFits { pods: 1 });
+    // What keeps the nodes from the first keeps them from those behind it.
+    let (mut behind, whole) = (brief(&mut world, again), ask(&mut world, gang));
+    behind.share_nodes(&whole);
+    assert_eq!((&behind.state, &behind.nodes), (&whole.state, &whole.nodes));
+    assert_eq!(behind.queue.unwrap().ahead, 1);
+    let (lane, first) = world.core.lane_of(gang).unwrap();
+    assert_eq!((world.core.lane_of(again), first), (Some((lane, false)), true));
 }

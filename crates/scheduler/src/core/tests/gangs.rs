@@ -127,3 +127,25 @@ fn a_suspended_group_waits() {
     world.core.upsert_group(resumed);
     assert_eq!(binds(&world.pass()), 1);
 }
+
+#[test]
+fn pods_that_failed_do_not_make_up_a_gang() {
+    let mut world = world().nodes(1, 8);
+    let spec = job("gang", "", 2, 4);
+    let gang = world.submit(&spec);
+    assert_eq!(binds(&world.pass()), 2);
+    for id in world.pods_of(gang) {
+        let pod = world.pods.get_mut(&id).unwrap();
+        pod.phase = PodPhase::Failed;
+        let pod = pod.clone();
+        world.core.upsert_pod(pod);
+    }
+    let other = world.submit(&job("other", "", 1, 4));
+    assert_eq!(binds(&world.pass()), 1);
+    // Their controller makes them anew, and leaves the failed ones for people to read.
+    world.add_pod(gang, &spec, "");
+    world.add_pod(gang, &spec, "");
+    assert_eq!(world.pass(), [], "there is room for one of two");
+    world.end_group(other);
+    assert_eq!(binds(&world.pass()), 2);
+}

@@ -1,7 +1,10 @@
-use super::world::{World, binds, evictions, job, world};
+use super::world::{Job, World, binds, evictions, job, world};
 use crate::{
     core::{Action, Config, DisruptionBudget, Reason},
-    model::{Account, GroupId, LabelSelector, Member, Operator, PodId, Requirement},
+    model::{
+        Account, Effect, GroupId, LabelSelector, Member, Node, Operator, PodId, PodPhase, Requirement,
+        ResourceId, Taint,
+    },
 };
 
 /// What is evicted, from which groups and why.
@@ -120,6 +123,60 @@ fn a_victim_that_stays_keeps_its_place() {
     assert!(matches!(state.pod.phase, crate::model::PodPhase::Placed { .. }));
     world.end(victim);
     world.pass();
+    assert_eq!(world.placed(sure), 1);
+}
+
+/// Something happens to a node for which a claimant waits.
+type Change = fn(&mut Node, ResourceId);
+
+#[test]
+fn a_claimant_is_not_bound_to_a_node_that_has_changed_while_its_victim_left() {
+    let taint = |node: &mut Node, _: ResourceId| {
+        let (key, value) = ("node.kubernetes.io/not-ready".to_owned(), String::new());
+        node.taints = vec![Taint { key, value, effect: Effect::NoSchedule }];
+    };
+    let rows: [(&str, Change, bool); 4] = [
+        ("cordoned", |node, _| node.unschedulable = true, false),
+        ("not ready", taint, false),
+        ("of another pool", |node, _| node.labels.clear(), false),
+        ("short of cards", |node, gpu| node.allocatable.set(gpu, 4000), true),
+    ];
+    for (sentence, change, until_gone) in rows {
+        let mut world = world();
+        let only = [("pool", "a")];
+        let node = world.node("n0", 8, &only);
+        let on_a = |spec: Job| Job { selector: [("pool".to_owned(), "a".to_owned())].into(), ..spec };
+        world.submit(&on_a(job("scrap", "", 1, 8).best_effort()));
+        world.pass();
+        let sure = world.submit(&on_a(job("sure", "", 1, 8)));
+        let victim = evictions(&world.pass())[0];
+        let gpu = world.gpu;
+        world.change_node(node, |node| change(node, gpu));
+        assert_eq!(world.pass(), [], "{sentence}");
+        // Who is awaited no longer has its notice taken back.
+        assert_eq!(world.core.is_awaited(victim), until_gone, "{sentence}");
+        world.evicted_go();
+        assert_eq!(world.pass(), [], "{sentence}: the node does not take it any more");
+        let other = world.node("n1", 8, &only);
+        assert_eq!(binds(&world.pass()), 1, "{sentence}: another one does");
+        assert!(matches!(world.pods[&world.pods_of(sure)[0]].phase,
+            PodPhase::Placed { node, .. } if node == other));
+    }
+}
+
+#[test]
+fn a_claimant_that_lost_its_node_goes_to_a_free_one_and_nobody_else_goes() {
+    let mut world = world().nodes(2, 8);
+    world.submit(&job("scrap0", "", 1, 8).best_effort());
+    world.submit(&job("scrap1", "", 1, 8).best_effort());
+    world.pass();
+    let sure = world.submit(&job("sure", "", 1, 8));
+    let victim = evictions(&world.pass())[0];
+    let PodPhase::Placed { node, .. } = world.pods[&victim].phase else { panic!("it ran") };
+    world.node("n2", 8, &[]);
+    world.change_node(node, |node| node.unschedulable = true);
+    let actions = world.pass();
+    assert_eq!((binds(&actions), evictions(&actions)), (1, vec![]));
     assert_eq!(world.placed(sure), 1);
 }
 
@@ -356,17 +413,6 @@ fn priority_counts_within_an_account_only() {
 }
 
 #[test]
-fn the_protected_stay() {
-    let mut world = world().nodes(1, 8);
-    world.submit(&job("safe", "", 1, 8).best_effort().with(|group| group.protected_until = Some(100)));
-    world.pass();
-    world.submit(&job("sure", "", 1, 8));
-    assert_eq!(world.pass_at(99), []);
-    world.core.set_config(Config::default());
-    assert_eq!(evictions(&world.pass_at(100)).len(), 1);
-}
-
-#[test]
 fn budgets_are_kept() {
     let mut world = world().nodes(1, 8);
     for number in 0..4 {
@@ -463,4 +509,39 @@ fn many_claimants_evict_no_more_than_they_need() {
     world.evicted_go();
     world.pass();
     assert_eq!(world.placed(gang), 60);
+}
+
+#[test]
+fn whoever_waited_for_one_does_not_get_the_cards_of_another_who_is_still_there() {
+    let mut world = world().nodes(1, 3);
+    world.submit(&job("old", "", 1, 2).best_effort());
+    world.pass();
+    world.now = 1;
+    let young = world.submit(&job("young", "", 1, 1).best_effort());
+    world.pass();
+    let first = world.submit(&job("first", "", 1, 1));
+    let actions = world.pass();
+    assert_eq!(evicted(&world, &actions), named(&[("young", Reason::BestEffort)]));
+    world.submit(&job("second", "", 1, 1));
+    let actions = world.pass();
+    assert_eq!(evicted(&world, &actions), named(&[("old", Reason::BestEffort)]));
+    world.end_group(young);
+    world.pass();
+    assert_eq!(world.placed(first), 1, "nobody is in its way any more");
+}
+
+#[test]
+fn a_node_that_goes_and_comes_back_still_has_those_who_are_leaving_it() {
+    let mut world = world().nodes(1, 1);
+    world.submit(&job("scrap", "", 1, 1).best_effort());
+    world.pass();
+    let sure = world.submit(&job("sure", "", 1, 1));
+    assert_eq!(evictions(&world.pass()).len(), 1);
+    world.core.remove_node("n0");
+    assert_eq!(world.pass(), []);
+    world.node("n0", 1, &[]);
+    assert_eq!(world.pass(), [], "the card is still in use");
+    world.evicted_go();
+    world.pass();
+    assert_eq!(world.placed(sure), 1);
 }

@@ -28,6 +28,7 @@ enum Step {
     EvictFails(prop::sample::Index),
     NodeGoes(u8),
     NodeComes(u8),
+    Cordon(u8),
     Wait(i64),
     Cap {
         account: usize,
@@ -47,6 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => any::<prop::sample::Index>().prop_map(Step::EvictFails),
         1 => (0u8..4).prop_map(Step::NodeGoes),
         1 => (0u8..4).prop_map(Step::NodeComes),
+        1 => (0u8..4).prop_map(Step::Cordon),
         2 => (1i64..200_000).prop_map(Step::Wait),
         1 => (0usize..4, 4i64..20).prop_map(|(account, cards)| Step::Cap { account, cards }),
     ]
@@ -57,7 +59,8 @@ const ACCOUNTS: [&str; 4] = ["a", "b", "x", "y"];
 fn start() -> World {
     let mut world = world_with(Config { batch: 4, ..Config::default() }).nodes(4, 8);
     world.account("a", None, 16);
-    world.account("b", None, 8);
+    let shared = Account { member_capability: vec![(world.gpu, 12_000)], ..world.plain("b", None, 8) };
+    world.core.upsert_account(shared);
     world.account("x", Some("a"), 8);
     let member = Member { user: "ann".to_owned(), capability: vec![(world.gpu, 6500)] };
     let sure =
@@ -121,6 +124,13 @@ fn take(world: &mut World, number: usize, step: &Step) {
         Step::NodeComes(node) => {
             world.node(&format!("n{node}"), 8, &[]);
         }
+        Step::Cordon(node) => {
+            if let Some(id) = world.core.ledger().find_node(&format!("n{node}"))
+                && world.core.ledger().node(id).is_some_and(|state| state.present)
+            {
+                world.change_node(id, |node| node.unschedulable = true);
+            }
+        }
         Step::Wait(millis) => world.now += millis,
         Step::Cap { account, cards } => {
             let used = world.counted(ACCOUNTS[*account]);
@@ -133,7 +143,7 @@ fn take(world: &mut World, number: usize, step: &Step) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn nothing_is_given_twice_no_gang_in_parts_and_no_limit_exceeded(steps in prop::collection::vec(step(), 1..60)) {

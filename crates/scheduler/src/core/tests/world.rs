@@ -70,6 +70,8 @@ pub(super) struct World {
     pub(super) evicted: BTreeSet<PodId>,
     /// Groups that have lost Pods, of which fewer than the minimum may be there.
     torn: BTreeSet<GroupId>,
+    /// What every number ever given to a node stands for: a node that comes back is the same machine.
+    machines: BTreeMap<NodeId, String>,
 }
 
 pub(super) fn world() -> World {
@@ -81,7 +83,15 @@ pub(super) fn world_with(config: Config) -> World {
     let gpu = resources.card("nvidia.com/gpu");
     let kind = CardKind { resource: gpu, memory_label: None, sharers: 4 };
     let core = Core::new(config, vec![kind], resources);
-    World { core, now: 0, gpu, pods: BTreeMap::new(), evicted: BTreeSet::new(), torn: BTreeSet::new() }
+    World {
+        core,
+        now: 0,
+        gpu,
+        pods: BTreeMap::new(),
+        evicted: BTreeSet::new(),
+        torn: BTreeSet::new(),
+        machines: BTreeMap::new(),
+    }
 }
 
 impl World {
@@ -98,7 +108,16 @@ impl World {
         node.allocatable.set(ResourceId::CPU, 100_000);
         node.allocatable.set(ResourceId::PODS, 110);
         node.allocatable.set(self.gpu, cards * 1000);
-        self.core.upsert_node(node)
+        let id = self.core.upsert_node(node);
+        self.machines.insert(id, name.to_owned());
+        id
+    }
+
+    /// A node that is there is seen with something changed.
+    pub(super) fn change_node(&mut self, id: NodeId, change: impl FnOnce(&mut Node)) {
+        let mut node = self.core.ledger().node(id).expect("it exists").node.clone();
+        change(&mut node);
+        self.core.upsert_node(node);
     }
 
     pub(super) fn cards(&self, count: i64) -> Amounts {
@@ -142,6 +161,7 @@ impl World {
             uid: uid.as_str().into(),
             labels: Arc::new([("job".to_owned(), job.group.name.clone())].into()),
             shape: Arc::new(shape),
+            volumes: Arc::default(),
             group,
             task: task.into(),
             priority: 0,
@@ -176,6 +196,8 @@ impl World {
     }
 
     fn bind(&mut self, id: PodId, node: NodeId, cards: &CardsTaken) {
+        let takes = self.core.ledger().node(node).is_some_and(|state| !state.node.unschedulable);
+        assert!(takes, "something is bound to a node that takes nobody");
         let pod = self.pods.get_mut(&id).expect("binds are of Pods that exist");
         assert_eq!(pod.phase, PodPhase::Pending, "{} is bound twice", pod.name);
         pod.phase = PodPhase::Placed { node, cards: cards.clone(), since: self.now };
@@ -283,15 +305,15 @@ impl World {
     }
 
     fn check_cards(&self) {
-        let mut cards: BTreeMap<(NodeId, u16), u32> = BTreeMap::new();
+        let mut cards: BTreeMap<(&str, u16), u32> = BTreeMap::new();
         for pod in self.pods.values() {
             let PodPhase::Placed { node, cards: held, .. } = &pod.phase else { continue };
             for index in &held.indices {
-                *cards.entry((*node, *index)).or_default() += u32::from(held.milli);
+                *cards.entry((&self.machines[node], *index)).or_default() += u32::from(held.milli);
             }
         }
         for ((node, card), milli) in cards {
-            assert!(milli <= 1000, "card {card} of {node:?} is given out twice: {milli}");
+            assert!(milli <= 1000, "card {card} of {node} is given out twice: {milli}");
         }
     }
 
@@ -301,6 +323,16 @@ impl World {
                 assert_eq!(*resource, self.gpu);
                 assert!(self.used_milli(&account.name) <= *cap, "{} has more than it may", account.name);
             }
+            let mut others: BTreeMap<&str, i64> = BTreeMap::new();
+            for pod in self.pods.values() {
+                let group = self.core.ledger().group(pod.group).map(|state| &state.group);
+                if let Some(group) = group.filter(|group| group.account == account.name) {
+                    *others.entry(&group.user).or_default() += taken(pod);
+                }
+            }
+            others.retain(|user, _| !account.members.iter().any(|member| member.user == *user));
+            let fits = |used: &i64| account.member_capability.iter().all(|(_, cap)| used <= cap);
+            assert!(others.values().all(fits), "somebody has more than members may on {}", account.name);
             for member in &account.members {
                 let used = self.used_by(&account.name, |user| user == member.user);
                 let fits = member.capability.iter().all(|(_, cap)| used <= *cap);

@@ -30,7 +30,8 @@ fn setup(accounts: &[(&str, Option<&str>, i64)]) -> Tree {
 }
 
 fn key(tree: &mut Tree, account: &str, class: u32) -> LaneKey {
-    let payer = Payer { seat: tree.seat(account), user: tree.user(""), level: ServiceLevel::Guaranteed };
+    let (seat, user, space) = (tree.seat(account), tree.user(""), tree.space(""));
+    let payer = Payer { seat, user, space, level: ServiceLevel::Guaranteed };
     LaneKey { payer, class }
 }
 

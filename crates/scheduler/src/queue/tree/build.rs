@@ -42,6 +42,7 @@ impl Tree {
             let entry = &mut self.entries[index];
             entry.declared = declared;
             entry.members = members;
+            entry.member_capability = account.member_capability;
             entry.guaranteed = account.guaranteed;
             entry.named = account.deserved;
             entry.capability = account.capability;

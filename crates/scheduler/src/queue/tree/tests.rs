@@ -31,7 +31,27 @@ fn tree(total: i64, accounts: Vec<Account>) -> Tree {
 }
 
 fn payer(tree: &mut Tree, account: &str) -> Payer {
-    Payer { seat: tree.seat(account), user: tree.user("ann"), level: ServiceLevel::Guaranteed }
+    let (seat, user, space) = (tree.seat(account), tree.user("ann"), tree.space("team"));
+    Payer { seat, user, space, level: ServiceLevel::Guaranteed }
+}
+
+#[test]
+fn a_namespace_has_one_limit_whichever_accounts_pay_and_whoever_goes_first() {
+    let mut tree = tree(100, vec![account("a", None), account("b", None)]);
+    let (a, b) = (payer(&mut tree, "a"), payer(&mut tree, "b"));
+    let elsewhere = Payer { space: tree.space("other"), ..a };
+    tree.limit_space("team", vec![(CPU, 10)]);
+    tree.charge(a, &cpu(6));
+    assert_eq!(tree.admit(b, &cpu(4)), Ok(()));
+    assert!(matches!(tree.admit(b, &cpu(5)), Err(Limit::Space { .. })), "what the other account pays counts");
+    assert_eq!(tree.admit(elsewhere, &cpu(50)), Ok(()));
+    tree.leave(a, &cpu(6));
+    assert!(tree.admit(b, &cpu(5)).is_err(), "until it has left");
+    tree.left(a, &cpu(6));
+    assert_eq!(tree.admit(b, &cpu(5)), Ok(()));
+    tree.limit_space("team", Vec::new());
+    assert!(tree.settle(), "everybody is asked again");
+    assert_eq!(tree.admit(b, &cpu(50)), Ok(()));
 }
 
 #[test]
@@ -126,6 +146,31 @@ fn a_member_has_a_cap_of_its_own() {
     assert!(tree.admit(ann, &cpu(1)).is_ok());
     assert!(matches!(tree.admit(ann, &cpu(2)), Err(Limit::Member { .. })));
     assert!(tree.admit(bob, &cpu(2)).is_ok());
+}
+
+#[test]
+fn the_cap_for_members_binds_everybody_who_has_none_of_their_own() {
+    let member = Member { user: "ann".to_owned(), capability: vec![(CPU, 9)] };
+    let capped = Account { members: vec![member], member_capability: vec![(CPU, 4)], ..account("a", None) };
+    let mut tree = tree(100, vec![capped, account("x", Some("a"))]);
+    let ann = payer(&mut tree, "a");
+    // Nobody listed these two, and the second does not even say who it is.
+    let (bob, nobody) = (Payer { user: tree.user("bob"), ..ann }, Payer { user: tree.user(""), ..ann });
+    assert!(tree.admit(ann, &cpu(9)).is_ok(), "who has a cap of its own has that one");
+    for one in [bob, nobody] {
+        tree.charge(one, &cpu(3));
+        let excess = Excess { resource: CPU, used: 3, asked: 2, cap: 4 };
+        let refused = Limit::Member { account: one.seat, user: one.user, excess };
+        assert_eq!(tree.admit(one, &cpu(2)), Err(refused));
+        assert!(tree.refuses(one.seat, one, &cpu(2)) && !tree.within_limits_when_left(one, &cpu(2)));
+        assert!(tree.admit(one, &cpu(1)).is_ok());
+    }
+    tree.leave(bob, &cpu(3));
+    tree.charge(bob, &cpu(4));
+    assert_eq!(tree.over_until_left(bob), Some(bob.seat), "until those have left who were asked to go");
+    let below = Payer { seat: tree.seat("x"), ..bob };
+    assert!(tree.admit(below, &cpu(5)).is_ok(), "it is about work on this account, not on those below it");
+    assert!(!tree.refuses(bob.seat, below, &cpu(5)));
 }
 
 #[test]

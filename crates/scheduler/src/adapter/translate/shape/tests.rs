@@ -19,7 +19,7 @@ fn template(pod: Value) -> Template {
         spec.take_template(),
         &metadata.labels,
         &metadata.annotations,
-        Wanted::default(),
+        Ties::default(),
         &all,
     )
 }
