@@ -335,6 +335,10 @@ impl Handler for Connection {
         Ok(())
     }
 
+    fn adjust_window(&mut self, _: ChannelId, _: u32) -> u32 {
+        self.hall.budget.window()
+    }
+
     async fn data(&mut self, id: ChannelId, data: &[u8], server: &mut Server) -> Result<(), Self::Error> {
         let inlet = self.hall.inlets.lock().get(&id).cloned();
         if let Some(inlet) = inlet

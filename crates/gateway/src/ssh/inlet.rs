@@ -5,6 +5,10 @@
 //! waited for a moment only, and after each vain wait for twice as long. A program that writes while it reads goes on,
 //! since what it writes gets out in between; one that does not read at all is sent next to nothing. All channels of a
 //! connection share one budget: many that are half full are as much as one that is.
+//!
+//! What lets a program's output go on, the client's word that it has read, stands in line behind all that the client has
+//! sent before it, and each part of that may be waited for. So where much waits, windows are opened for little only
+//! ([`Budget::window`]), long before anything is waited for.
 
 use std::{
     collections::VecDeque,
@@ -19,8 +23,14 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::timeout};
 
-/// From here on a channel is full.
-const FULL: usize = 2 << 20;
+/// How much a client may send of a channel before it has to wait; as in OpenSSH.
+pub(super) const WINDOW: u32 = 2 << 20;
+/// And where much waits already: of what russh takes for one packet, one.
+const NARROW: u32 = 64 << 10;
+/// From here on much waits.
+const MUCH: usize = 256 << 10;
+/// From here on a channel is full: by now its window is narrow, however wide it was when the first began to wait.
+const FULL: usize = MUCH + 2 * (WINDOW as usize);
 /// From here on all channels of a connection are.
 const ALL_FULL: usize = 8 << 20;
 /// More than this is never held, of a connection with all its channels: the channel ends that brings it.
@@ -33,6 +43,13 @@ const LONGEST: Duration = Duration::from_secs(2);
 /// What waits in all channels of a connection. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Budget(Arc<AtomicUsize>);
+
+impl Budget {
+    /// How far a window is to be opened when it is the next time.
+    pub(super) fn window(&self) -> u32 {
+        if self.0.load(Ordering::Relaxed) > MUCH { NARROW } else { WINDOW }
+    }
+}
 
 /// A channel's input. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -219,6 +236,54 @@ mod tests {
         inlet.push(b"more").await.unwrap();
         assert!(begin.elapsed() <= PATIENCE * 2);
         reading.await.unwrap();
+    }
+
+    /// A client that sends as much as it may, and russh, which opens windows as soon as something has come.
+    struct Client {
+        window: u32,
+        target: u32,
+        /// What it has sent and nobody has looked at.
+        line: VecDeque<Vec<u8>>,
+    }
+
+    impl Client {
+        fn send(&mut self) {
+            while self.window >= 32 * 1024 {
+                self.window -= 32 * 1024;
+                self.line.push_back(vec![0; 32 * 1024]);
+            }
+        }
+
+        async fn comes(&mut self, inlet: &Inlet, budget: &Budget) {
+            let part = self.line.pop_front().unwrap();
+            let unread: usize = self.line.iter().map(Vec::len).sum();
+            let left = self.window + u32::try_from(unread).unwrap();
+            if left < self.target / 2 {
+                self.window += self.target - left;
+                self.target = budget.window();
+            }
+            inlet.push(&part).await.unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn word_that_the_client_has_read_soon_comes_past_what_it_sent_before() {
+        let budget = Budget::default();
+        let inlet = Inlet::of(&budget);
+        let mut client = Client { window: WINDOW, target: WINDOW, line: VecDeque::new() };
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_mins(1) {
+            client.send();
+            client.comes(&inlet, &budget).await;
+        }
+        client.send();
+        let begin = Instant::now();
+        for _ in 0..client.line.len() {
+            client.comes(&inlet, &budget).await;
+        }
+        assert!(begin.elapsed() <= LONGEST * 3, "it came after {:?}", begin.elapsed());
+        while !inlet.gather(MUCH).await.is_empty() && budget.0.load(Ordering::Relaxed) > 0 {}
+        assert_eq!(budget.window(), WINDOW, "who reads again is sent much again");
     }
 
     #[tokio::test(start_paused = true)]

@@ -18,6 +18,7 @@ use super::{
     certificate::Authority,
     connection::{Connection, Hall},
     door::Door,
+    inlet::WINDOW,
     key::SecretKey,
 };
 
@@ -51,8 +52,6 @@ impl Default for Limits {
     }
 }
 
-/// How much a client may send of a channel before it has to wait; as in OpenSSH.
-const WINDOW: u32 = 2 << 20;
 /// The largest packet that is taken, the most that the library does: clients that can fill it have half as many to
 /// encrypt. What is sent to them is never larger than they say.
 const PACKET: u32 = u16::MAX as u32;
