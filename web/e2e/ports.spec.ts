@@ -144,8 +144,15 @@ test("a notebook of a real Jupyter runs a cell", async ({ page }) => {
   const cell = lab.locator(".jp-Notebook .jp-CodeCell").first();
   await cell.locator(".cm-content").click({ timeout: 60_000 });
   await lab.keyboard.type("print(6 * 7, 'is the answer')");
-  await lab.keyboard.press("Shift+Enter");
-  await expect(cell.locator(".jp-OutputArea-output")).toContainText("42 is the answer", { timeout: 120_000 });
+  // What is run before the kernel is connected is forgotten without a word, and nothing on the page surely tells when it
+  // is: asked again, as people do.
+  await expect(async () => {
+    await cell.locator(".cm-content").click();
+    await lab.keyboard.press("Control+Enter");
+    await expect(cell.locator(".jp-OutputArea-output")).toContainText("42 is the answer", {
+      timeout: 10_000,
+    });
+  }).toPass({ timeout: 180_000 });
   expect(sockets.some((path) => /\/api\/kernels\/.*\/channels$/.test(path))).toBe(true);
   await shot(lab, "ports-jupyter");
   await page.request.delete(api, { headers });

@@ -32,12 +32,17 @@ pub use workspace::{
     Workspace, WorkspacePhase, WorkspaceSpec, WorkspaceState, WorkspaceStatus, WorkspaceType, WorkspaceVolume,
 };
 
+use std::sync::LazyLock;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt as _;
 
 /// The definitions of all kinds, in the order in which they are installed.
-pub fn definitions() -> Vec<CustomResourceDefinition> {
-    vec![Account::crd(), AIJob::crd(), Workspace::crd()]
+pub fn definitions() -> &'static [CustomResourceDefinition] {
+    // Made once: every cluster of a test is given them.
+    static MADE: LazyLock<[CustomResourceDefinition; 3]> =
+        LazyLock::new(|| [Account::crd(), AIJob::crd(), Workspace::crd()]);
+    &*MADE
 }
 
 #[cfg(test)]
@@ -67,7 +72,7 @@ mod tests {
     fn every_field_is_described_and_of_a_kind_that_api_servers_know() {
         for definition in definitions() {
             let mut found = Vec::new();
-            let schema = schema(&definition);
+            let schema = schema(definition);
             let undescribed = |field: &Value| field["description"].as_str().is_none_or(str::is_empty);
             for part in ["spec", "status"] {
                 fields(part, &schema["properties"][part], &undescribed, &mut found);

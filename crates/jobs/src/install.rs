@@ -27,7 +27,7 @@ pub enum InstallError {
 pub async fn install(client: &Client) -> Result<(), InstallError> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     for definition in definitions() {
-        WRITER.apply(&api, &definition).await?;
+        WRITER.apply(&api, definition).await?;
     }
     let end = Instant::now() + PATIENCE;
     for definition in definitions() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use maar_machinery::crd;
+use serde_json::Value;
 
 use crate::resource::{Registry, Resource};
 use crate::server::Server;
@@ -31,33 +32,39 @@ impl Server {
     }
 
     fn follow_definition(&self, registry: &mut Registry, name: &str) {
-        match (self.store.get(&Key::new(&TABLE.into(), "", name)), name.split_once('.')) {
-            (Some(entry), _) => serve(registry, &entry),
-            (None, Some((plural, group))) => registry.remove_custom(group, plural),
-            (None, None) => {}
+        let stored = self.store.get(&Key::new(&TABLE.into(), "", name)).map(|entry| entry.value());
+        match (stored, name.split_once('.')) {
+            (Some(object), _) if is_established(&object) => serve(registry, name, &object),
+            (_, Some((plural, group))) => registry.remove_custom(group, plural),
+            (_, None) => {}
         }
     }
 
     /// Serves the CRDs that are stored, when a cluster starts from disk.
     pub(crate) fn load_definitions(&self) {
         let stored = self.store.list(TABLE, None).rows;
-        self.change_registry(|registry| stored.iter().for_each(|entry| serve(registry, entry)));
+        self.change_registry(|registry| {
+            for entry in &stored {
+                let object = entry.value();
+                if is_established(&object) {
+                    serve(registry, &entry.meta.name, &object);
+                }
+            }
+        });
     }
 }
 
 /// A definition is served once it is established, and for as long as objects of it are being cleaned up.
-fn serve(registry: &mut Registry, entry: &Entry) {
-    let object = entry.value();
-    let established = object["status"]["conditions"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .any(|condition| condition["type"] == "Established" && condition["status"] == "True");
-    match crd::compile(&object) {
-        Ok(compiled) if established => registry.set_custom(&compiled),
-        Ok(compiled) => registry.remove_custom(&compiled.group, &compiled.names.plural),
+fn is_established(object: &Value) -> bool {
+    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+}
+
+fn serve(registry: &mut Registry, name: &str, object: &Value) {
+    match crd::compile(object) {
+        Ok(compiled) => registry.set_custom(&compiled),
         Err(errors) => {
-            tracing::warn!(crd.name = %entry.meta.name, ?errors, "a stored CRD no longer compiles and is not served");
+            tracing::warn!(crd.name = name, ?errors, "a stored CRD no longer compiles and is not served");
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) async fn define(arena: &Arena) {
     for definition in definitions() {
         let name = definition.metadata.name.clone().unwrap_or_default();
         let params = PatchParams::apply("maar-test").force();
-        api.patch(&name, &params, &Patch::Apply(&definition)).await.expect("a definition can be installed");
+        api.patch(&name, &params, &Patch::Apply(definition)).await.expect("a definition can be installed");
     }
     arena
         .until("jobs to be served", async || {
