@@ -3,7 +3,15 @@
 //! loopback and then makes sure that it reached the host it was told: each says its host name first.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
-use std::{net::Ipv4Addr, path::Path, sync::Arc, time::Duration};
+use std::{
+    net::Ipv4Addr,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU16, Ordering},
+    },
+    time::Duration,
+};
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::{
@@ -151,9 +159,18 @@ fn absent(program: &str) {
     file.and_then(|mut file| file.write_all(line.as_bytes())).unwrap();
 }
 
-/// A port that nobody has.
-fn free_port() -> u16 {
-    std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+/// The first of so many ports that nobody has. They are below those that the kernel gives to whoever dials: there, somebody
+/// has the next one sooner or later.
+fn free_ports(count: u16) -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + u16::try_from(std::process::id() % 1000).unwrap() * 10;
+    loop {
+        let port = first + NEXT.fetch_add(count, Ordering::Relaxed);
+        let free = |port| std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
+        if (port..port + count).all(free) {
+            return port;
+        }
+    }
 }
 
 fn task(name: &str, replicas: i32, program: &str, port: u16) -> Value {
@@ -195,7 +212,7 @@ impl World {
 #[tokio::test(flavor = "multi_thread")]
 async fn pytorch_programs_meet() {
     let Some(world) = world().await else { return };
-    let port = free_port();
+    let port = free_ports(1);
     let tasks = json!([task("master", 1, DDP, port), task("worker", 2, DDP, port)]);
     let spec = json!({ "type": "PyTorch", "tasks": tasks, "launch": { "port": port } });
     assert_eq!(world.run("ddp", spec, "ddp-master-0").await, "met [0, 1, 2]\n");
@@ -204,7 +221,7 @@ async fn pytorch_programs_meet() {
 #[tokio::test(flavor = "multi_thread")]
 async fn mpi_programs_meet() {
     let Some(world) = world().await else { return };
-    let port = free_port();
+    let port = free_ports(2);
     let tasks = json!([task("launcher", 1, MPI, port), task("worker", 2, MPI, port)]);
     let spec = json!({ "type": "MPI", "tasks": tasks, "launch": { "processesPerPod": 2 } });
     assert_eq!(world.run("mpi", spec, "mpi-launcher-0").await, "met ['mpi-worker-0', 'mpi-worker-1']\n");
@@ -213,7 +230,7 @@ async fn mpi_programs_meet() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ray_programs_meet() {
     let Some(world) = world().await else { return };
-    let port = free_port();
+    let port = free_ports(1);
     let tasks = json!([task("head", 1, RAY, port), task("worker", 2, RAY, port)]);
     let spec = json!({ "type": "Ray", "tasks": tasks, "launch": { "port": port } });
     assert_eq!(world.run("ray", spec, "ray-head-0").await, "met ['ray-worker-0', 'ray-worker-1']\n");
