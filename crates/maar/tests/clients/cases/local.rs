@@ -1,5 +1,7 @@
 //! Pods on the local node, where containers are processes of this machine.
 
+use std::sync::atomic::{AtomicU16, Ordering};
+
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
@@ -97,7 +99,7 @@ pub(super) async fn files_are_copied_both_ways(kubectl: Kubectl) {
 /// A Pod that answers HTTP on a port of this machine, and that port.
 async fn web(kubectl: &Kubectl) -> u16 {
     // Asking for a free port and letting it go again may lose it to somebody else; the next case has another.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     run(
         kubectl,
         &format!("mkdir /tmp/www && cd /tmp/www && echo served > page && exec python3 -m http.server --bind 127.0.0.1 {port}"),
@@ -180,6 +182,14 @@ pub(super) async fn kubectl_proxy_serves_a_browser(kubectl: Kubectl) {
     assert!(answer.contains(&format!("{folder}/")), "{answer}");
 }
 
+/// A port that nobody has, below those that the kernel gives to whoever dials: many do here, all the time.
+fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 10_000 + u16::try_from(std::process::id() % 1000).unwrap() * 10;
+    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
+    ports.find(|port| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
+}
+
 /// A server that switches to a protocol of its own and sends everything back.
 const ECHO: &str = "import socket, sys
 server = socket.create_server(('127.0.0.1', int(sys.argv[1])))
@@ -199,7 +209,7 @@ pub(super) async fn proxies_pass_upgrades_on(kubectl: Kubectl) {
     run(&kubectl, "exec sleep 100").await;
     kubectl.write("echo.py", ECHO);
     kubectl.ok("cp echo.py here:/tmp/echo.py").await;
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let mut server = kubectl.start(&format!("exec here -- python3 /tmp/echo.py {port}"));
     server.until("listening").await;
     let mut serving = kubectl.start("proxy --port=0");
