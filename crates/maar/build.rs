@@ -1,8 +1,14 @@
-//! Puts the commit into `maar --version`.
+//! Puts the commit of a release build into `maar --version`.
 
 use std::process::Command;
 
 fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    // A debug build is made for its tests: another commit alone is no reason to link it and to run them again.
+    if std::env::var("PROFILE").as_deref() == Ok("debug") {
+        println!("cargo:rustc-env=MAAR_COMMIT=debug build");
+        return;
+    }
     // Where git keeps them differs between a clone and a worktree; a path that is not there would mean a rebuild each time.
     for name in ["HEAD", "refs/heads", "packed-refs"] {
         if let Some(path) = git(&["rev-parse", "--git-path", name])

@@ -1,5 +1,4 @@
 import { appendFileSync, existsSync, mkdirSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import { type APIRequestContext, expect, type Page } from "@playwright/test";
@@ -16,15 +15,6 @@ export const headers = { "X-Maar-Request": "1" };
 export function absent(what: string) {
   console.error(`absent: ${what}`);
   appendFileSync(join(kept, "absent"), `absent: ${what}\n`);
-}
-
-/** A port of this machine that nobody listens on; Pods of the local node share them. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
 }
 
 /** No serious or critical fault of accessibility on what is shown. */

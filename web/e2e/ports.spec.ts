@@ -3,8 +3,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, type Page, test } from "@playwright/test";
-import { absent, accessible, freePort, headers, shot, signIn } from "./helpers";
+import { absent, accessible, headers, shot, signIn } from "./helpers";
 import { give, jupyterLab, workspace } from "./jupyter";
+import { freePort } from "./port.mjs";
 
 const python = ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path));
 const echo = fileURLToPath(new URL("../../crates/portal/tests/portal/echo.py", import.meta.url));

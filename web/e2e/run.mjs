@@ -8,10 +8,10 @@
 //   MAAR_IMAGES    "1" also writes the screenshots of the README to docs/images
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "./port.mjs";
 
 const web = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const repository = resolve(web, "..");
@@ -53,14 +53,6 @@ function line(child, pattern, seconds) {
     child.stderr.on("data", take);
     child.on("exit", (code) => fail(new Error(`it ended with ${code}:\n${text}`)));
   });
-}
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
 }
 
 const children = [];

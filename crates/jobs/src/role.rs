@@ -43,6 +43,8 @@ pub struct Settings {
     pub cleanup_every: Duration,
     /// Between two writes of the status of an account.
     pub accounts_every: Duration,
+    /// Between two looks at a Job of Volcano; it is not watched, because its API may come and go.
+    pub volcano_every: Duration,
     /// When workspaces are suspended that nobody protected; never if it is not said.
     pub nightly: Option<Nightly>,
 }
@@ -56,6 +58,7 @@ impl Settings {
             cards: None,
             cleanup_every: Duration::from_mins(1),
             accounts_every: Duration::from_secs(10),
+            volcano_every: Duration::from_secs(5),
             nightly: None,
         }
     }
@@ -64,9 +67,9 @@ impl Settings {
 /// The role.
 pub fn role(settings: &Settings, metrics: &JobsMetrics) -> Role {
     let views = Views::new(settings.namespace.as_deref());
-    let (entropy, seen) = (settings.entropy.clone(), views.clone());
-    let role =
-        Role::new("jobs").leader_task("jobs", move |context| jobs(context, seen.clone(), entropy.clone()));
+    let (entropy, seen, every) = (settings.entropy.clone(), views.clone(), settings.volcano_every);
+    let role = Role::new("jobs")
+        .leader_task("jobs", move |context| jobs(context, seen.clone(), entropy.clone(), every));
     let seen = views.clone();
     let role = role.leader_task("workspaces", move |context| workspaces(context, seen.clone()));
     let (seen, counted, every) = (views.clone(), metrics.clone(), settings.accounts_every);
@@ -111,7 +114,12 @@ fn pool(context: &Context, name: &'static str) -> Pool {
     Pool { name, workers: WORKERS, backoff: Backoff::WORK, environment: context.environment.clone() }
 }
 
-async fn jobs(context: Context, views: Views, entropy: Entropy) -> Result<(), PoolError> {
+async fn jobs(
+    context: Context,
+    views: Views,
+    entropy: Entropy,
+    volcano_every: Duration,
+) -> Result<(), PoolError> {
     let (jobs, pods, namespace) = (views.jobs, views.job_pods, views.namespace.as_deref());
     let volcano_pods = views.volcano_pods;
     jobs.begin();
@@ -141,6 +149,7 @@ async fn jobs(context: Context, views: Views, entropy: Entropy) -> Result<(), Po
         pods: pods.clone(),
         volcano_pods: volcano_pods.clone(),
         entropy,
+        volcano_every,
     });
     let pool = pool(&context, "jobs");
     let work = async {

@@ -3,15 +3,7 @@
 //! loopback and then makes sure that it reached the host it was told: each says its host name first.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
-use std::{
-    net::Ipv4Addr,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU16, Ordering},
-    },
-    time::Duration,
-};
+use std::{net::Ipv4Addr, path::Path, sync::Arc, time::Duration};
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::{
@@ -23,6 +15,7 @@ use maar_controller::{Environment, RoleConfig, backoff::Dice, clock::SystemClock
 use maar_embedded::{Cluster, Config};
 use maar_jobs::{Entropy, JobsMetrics, Settings, install, role};
 use maar_nodes::{Clock, LocalOptions, find_sandbox, run_local};
+use maar_testkit::ports::free_ports;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -157,20 +150,6 @@ fn absent(program: &str) {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("absent");
     let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
     file.and_then(|mut file| file.write_all(line.as_bytes())).unwrap();
-}
-
-/// The first of so many ports that nobody has. They are below those that the kernel gives to whoever dials: there, somebody
-/// has the next one sooner or later.
-fn free_ports(count: u16) -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = 20_000 + u16::try_from(std::process::id() % 1000).unwrap() * 10;
-    loop {
-        let port = first + NEXT.fetch_add(count, Ordering::Relaxed);
-        let free = |port| std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
-        if (port..port + count).all(free) {
-            return port;
-        }
-    }
 }
 
 fn task(name: &str, replicas: i32, program: &str, port: u16) -> Value {

@@ -7,6 +7,7 @@ mod absent;
 use std::{
     path::Path,
     process::{Output, Stdio},
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -111,11 +112,9 @@ async fn jobs_by_both_ways(here: &Path, namespace: &str) {
     same(&row(says(here, &["job", "list"]).await), &row(says(here, &["job", "list", "-n", namespace]).await));
     assert!(says(here, &["explain", "job", "train"]).await.starts_with("job train is Suspended"));
     says(here, &["job", "resume", "train", "--wait"]).await;
-    for (words, want) in [
-        (&["job", "logs", "train", "--task", "nobody"][..], 3),
-        (&["job", "get", "../nodes"][..], 3),
-        (&["job", "list", "--parent", "train"][..], 2),
-    ] {
+    for (words, want) in
+        [(&["job", "logs", "train", "--task", "nobody"][..], 3), (&["job", "get", "../nodes"][..], 3)]
+    {
         assert_eq!(maar(here, words, "").await.status.code(), Some(want), "{words:?}");
     }
     assert!(
@@ -123,6 +122,24 @@ async fn jobs_by_both_ways(here: &Path, namespace: &str) {
             && says(here, &["top", "accounts"]).await.contains("NAME ")
     );
     says(here, &["job", "cancel", "train", "--wait"]).await;
+    // What an array makes is told by its parent; of others, and of those that made nothing, there is none.
+    let sweep =
+        ["job", "submit", "--name", "sweep", "--image", "busybox", "--array", "0-1", "--", "sleep", "1d"];
+    says(here, &sweep).await;
+    let made = async {
+        while read(&["job", "list", "--parent", "sweep", "-o", "json"]).await["items"]
+            .as_array()
+            .unwrap()
+            .len()
+            < 2
+        {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), made).await.unwrap();
+    let none = read(&["job", "list", "--parent", "train", "-o", "json"]).await;
+    assert_eq!(none["items"], serde_json::json!([]), "{none}");
+    says(here, &["job", "cancel", "sweep"]).await;
     assert!(says(here, &["job", "list", "-o", "yaml"]).await.contains("phase: Aborted"));
 }
 

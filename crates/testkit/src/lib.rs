@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod parity;
+pub mod ports;
 pub mod read;
 pub mod scenario;
 pub mod target;

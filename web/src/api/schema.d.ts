@@ -2310,6 +2310,8 @@ export interface components {
             message?: string | null;
             name: string;
             namespace: string;
+            /** @description The job whose schedule or array made it. */
+            parent?: string | null;
             phase: components["schemas"]["JobPhase"];
             pods: components["schemas"]["JobPod"][];
             /**
@@ -2530,6 +2532,10 @@ export interface components {
              * @default false
              */
             mine: boolean;
+            /** @description Only those of this namespace. */
+            namespace?: string | null;
+            /** @description Only those that the schedule or the array of this job made. */
+            parent?: string | null;
             /** @description Only those in this phase. */
             phase?: components["schemas"]["JobPhase"] | null;
             /** @description A part of the name or the user. */
@@ -2553,6 +2559,8 @@ export interface components {
             message?: string | null;
             name: string;
             namespace: string;
+            /** @description The job whose schedule or array made it. */
+            parent?: string | null;
             phase: components["schemas"]["JobPhase"];
             /**
              * Format: int32
@@ -4834,6 +4842,10 @@ export interface operations {
                 account?: string | null;
                 /** @description Only the own ones. */
                 mine?: boolean;
+                /** @description Only those of this namespace. */
+                namespace?: string | null;
+                /** @description Only those that the schedule or the array of this job made. */
+                parent?: string | null;
                 /** @description Only those in this phase. */
                 phase?: components["schemas"]["JobPhase"] | null;
                 /** @description A part of the name or the user. */

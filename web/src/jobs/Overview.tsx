@@ -1,18 +1,23 @@
 import { Button, Center, Stack, Table, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { JobDetail } from "../api/types";
 import { Facts } from "../ui/Facts";
 import { givenTitle } from "../ui/format";
+import { More } from "../ui/More";
 import { Panel } from "../ui/Panel";
 import { type Phase, Status } from "../ui/Status";
 import { Rows } from "../ui/Table";
+import ui from "../ui/ui.module.css";
 import { Lasting, When } from "../ui/When";
 import { WhyCard } from "../ui/WhyCard";
 import { CleanupWarning, StoppedNote } from "../work/Notes";
-import { whyQuery } from "../work/work";
+import { WorkRows } from "../work/WorkList";
+import { pages, whyQuery } from "../work/work";
 import { JobCards } from "./JobCards";
+import { jobsQuery } from "./queries";
 
 const waiting = ["Prequeue", "Pending", "Preempted", "Restarting"];
 
@@ -34,6 +39,7 @@ export function Overview({ job }: { job: JobDetail }) {
     [t("fields.attempt"), job.attempt],
     [t("fields.preemptions"), job.preemptions],
   ];
+  if (job.parent) facts.push([t("jobs.parent"), <Parent key="parent" job={job} name={job.parent} />]);
   return (
     <Stack gap="lg">
       <CleanupWarning kind="jobs" work={job} />
@@ -42,9 +48,42 @@ export function Overview({ job }: { job: JobDetail }) {
       <Panel>
         <Facts facts={facts} />
       </Panel>
+      {(job.spec?.array || job.spec?.schedule) && <Made job={job} />}
       <Tasks job={job} />
       <Pods job={job} />
     </Stack>
+  );
+}
+
+function Parent({ job, name }: { job: JobDetail; name: string }) {
+  return (
+    <Link
+      to={pages.jobs}
+      params={{ namespace: job.namespace, name }}
+      search={{ tab: undefined }}
+      className={ui.rowLink}
+    >
+      {name}
+    </Link>
+  );
+}
+
+/** The jobs that a schedule or an array made. */
+function Made({ job }: { job: JobDetail }) {
+  const { t } = useTranslation();
+  const query = useInfiniteQuery(jobsQuery({ namespace: job.namespace, parent: job.name }));
+  const made = query.data?.pages.flatMap((page) => page.items) ?? [];
+  if (made.length === 0) return null;
+  return (
+    <>
+      <WorkRows
+        kind="jobs"
+        label={t("jobs.made")}
+        items={made}
+        columns={[[t("fields.lasted"), (one) => <Lasting from={one.started} until={one.ended} />]]}
+      />
+      <More query={query} />
+    </>
   );
 }
 

@@ -8,6 +8,9 @@ export interface JobFilter {
   phase?: JobPhase;
   type?: JobType;
   mine?: boolean;
+  namespace?: string;
+  /** The job whose schedule or array made them. */
+  parent?: string;
 }
 
 export const jobsQuery = (filter: JobFilter) =>

@@ -93,7 +93,10 @@ export function WorkList<Item extends View>(props: Props<Item>) {
         {(data) => {
           const items = data.pages.flatMap((page) => page.items);
           if (items.length > 0) {
-            return <WorkRows kind={kind} items={items} columns={columns} whose={searching.whose === "all"} />;
+            const whose = searching.whose === "all";
+            return (
+              <WorkRows kind={kind} label={t(`nav.${kind}`)} items={items} columns={columns} whose={whose} />
+            );
           }
           return wanted || filtered ? (
             <Empty icon={IconSearch} title={t("lists.noHit")}>
@@ -113,12 +116,14 @@ export function WorkList<Item extends View>(props: Props<Item>) {
 
 interface RowsProps<Item> {
   kind: Kind;
+  label: string;
   items: Item[];
   columns: Column<Item>[];
-  whose: boolean;
+  /** Say whose each is. */
+  whose?: boolean;
 }
 
-function WorkRows<Item extends View>({ kind, items, columns, whose }: RowsProps<Item>) {
+export function WorkRows<Item extends View>({ kind, label, items, columns, whose }: RowsProps<Item>) {
   const { t } = useTranslation();
   const all: Column<Item>[] = [
     ...(whose ? [[t("fields.user"), (one) => one.user ?? "–"] satisfies Column<Item>] : []),
@@ -135,7 +140,7 @@ function WorkRows<Item extends View>({ kind, items, columns, whose }: RowsProps<
     [t("fields.created"), (one) => <When at={one.created} />],
   ];
   return (
-    <Rows label={t(`nav.${kind}`)} heads={[t("fields.name"), ...all.map(([head]) => head)]}>
+    <Rows label={label} heads={[t("fields.name"), ...all.map(([head]) => head)]}>
       {items.map((one) => (
         <Table.Tr key={`${one.namespace}/${one.name}`}>
           <Table.Td>

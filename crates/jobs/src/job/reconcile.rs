@@ -4,7 +4,7 @@
 //! on it. Then what Pods need, then Pods. Pods are created, not applied: an apply could reach a Pod of the same name that
 //! is on its way out.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures::{
     FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _, future::BoxFuture, stream,
@@ -78,6 +78,8 @@ pub(crate) struct Jobs {
     /// Pods of Volcano's Jobs.
     pub(crate) volcano_pods: Index<Pod>,
     pub(crate) entropy: Entropy,
+    /// Between two looks at a Job of Volcano.
+    pub(crate) volcano_every: Duration,
 }
 
 impl Jobs {

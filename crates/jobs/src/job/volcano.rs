@@ -9,7 +9,7 @@ mod mirror;
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::Time};
@@ -38,9 +38,6 @@ use crate::{
 };
 use manifest::{GENERATION, manifest, verdict};
 use mirror::{mirror, task_status};
-
-/// How often Volcano's Job is looked at; it is not watched, because its API may come and go.
-const LOOK: Duration = Duration::from_secs(5);
 
 pub(crate) async fn reconcile(jobs: &Jobs, job: &AIJob) -> Result<Next, JobError> {
     let now = jobs.context.environment.clock.now();
@@ -215,7 +212,7 @@ async fn order(
 async fn finish(jobs: &Jobs, job: &AIJob, status: AIJobStatus) -> Result<Next, JobError> {
     jobs.write_status(job, &status).await?;
     // What is over has a time to stay, which the next look finds.
-    Ok(Next::After(LOOK))
+    Ok(Next::After(jobs.volcano_every))
 }
 
 /// Why it is to end for good, if so.

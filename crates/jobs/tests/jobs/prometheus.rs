@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use maar_jobs::{CardUse as _, Prometheus};
+use maar_testkit::ports::free_port;
 
 /// A program on PATH, or where `dev/real build` unpacked it.
 fn program(name: &str) -> Option<PathBuf> {
@@ -89,8 +90,7 @@ async fn a_real_prometheus_tells_what_is_idle_and_what_is_not_known() {
     };
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir().unwrap();
-    // Free a moment ago; whoever takes it in between makes this test fail with a clear word.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let _server = start(&prometheus, &promtool, folder.path(), port);
     let source = Prometheus::new(&format!("http://127.0.0.1:{port}")).unwrap();
     let (now, hour) = (Timestamp::from_second(END).unwrap(), SignedDuration::from_hours(1));

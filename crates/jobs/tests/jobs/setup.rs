@@ -82,7 +82,8 @@ pub(crate) async fn start_fast(context: &Context) -> Running {
 /// Real clusters are shared, so each scenario looks after its own namespace.
 fn settings(arena: &Arena, cleanup_every: Duration) -> Settings {
     let namespace = Some(arena.namespace().to_owned());
-    Settings { namespace, cleanup_every, ..Settings::new(Entropy::system()) }
+    let volcano_every = Duration::from_millis(300);
+    Settings { namespace, cleanup_every, volcano_every, ..Settings::new(Entropy::system()) }
 }
 
 pub(crate) async fn launch(arena: &Arena, client: Client, clock: SharedClock, settings: Settings) -> Running {

@@ -132,8 +132,8 @@ scenario! {
         define(arena, "batch.volcano.sh", "jobs", "Job").await;
         define(arena, "bus.volcano.sh", "commands", "Command").await;
         let role = start(context).await;
-        let spec = json!({ "backend": "Volcano", "tasks": [task(arena, "main", 1, &[])], "maxRunSeconds": 15,
-            "ttlSecondsAfterFinished": 3 });
+        let spec = json!({ "backend": "Volcano", "tasks": [task(arena, "main", 1, &[])], "maxRunSeconds": 8,
+            "ttlSecondsAfterFinished": 1 });
         submit(arena, "train", spec).await;
         let job = made(arena, "train").await;
         make_pod(arena, &job, "train-main-0").await;

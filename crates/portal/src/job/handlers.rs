@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{
     Why,
     new::{NewJob, plan},
-    view::{JobView, detail, object_of, view},
+    view::{JobView, detail, object_of, parent_of, view},
 };
 use crate::{
     access::Verb,
@@ -48,6 +48,10 @@ pub(crate) struct JobQuery {
     /// Only the own ones.
     #[serde(default)]
     mine: bool,
+    /// Only those of this namespace.
+    namespace: Option<String>,
+    /// Only those that the schedule or the array of this job made.
+    parent: Option<String>,
 }
 
 fn phase_of(job: &AIJob) -> JobPhase {
@@ -68,7 +72,12 @@ impl JobQuery {
         let spec = &job.spec;
         let words = [&job.name_any(), spec.user.as_deref().unwrap_or_default()];
         let open = |facet| but == Some(facet);
-        (open(Facet::Account) || self.account.as_deref().is_none_or(|account| account == spec.account()))
+        let is =
+            |wanted: &Option<String>, found: Option<&str>| wanted.is_none() || wanted.as_deref() == found;
+        is(&self.namespace, job.metadata.namespace.as_deref())
+            && is(&self.parent, parent_of(job))
+            && (open(Facet::Account)
+                || self.account.as_deref().is_none_or(|account| account == spec.account()))
             && (open(Facet::Type) || self.job_type.is_none_or(|wanted| wanted == spec.job_type))
             && (open(Facet::Phase) || self.phase.is_none_or(|wanted| wanted == phase_of(job)))
             && self.search.as_deref().is_none_or(|search| matches_search(search, &words))

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use maar_api::{
-    Quantity, ResourceList,
+    Quantity, ResourceList, names,
     v1alpha1::{AIJob, AIJobSpec, CardUse, CleanupStatus, JobPhase, JobType, ServiceLevel, TaskStatus},
 };
 use schemars::JsonSchema;
@@ -59,6 +59,9 @@ pub(crate) struct JobView {
     /// What a clean-up policy is about to do with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     cleanup: Option<CleanupStatus>,
+    /// The job whose schedule or array made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
 }
 
 /// A Pod of a job.
@@ -135,7 +138,13 @@ pub(crate) fn view(job: &AIJob) -> JobView {
         started: status.start_time.map(|time| time.0),
         ended: status.completion_time.map(|time| time.0),
         cleanup: status.cleanup,
+        parent: parent_of(job).map(str::to_owned),
     }
+}
+
+/// The job whose schedule or array made it.
+pub(super) fn parent_of(job: &AIJob) -> Option<&str> {
+    job.labels().get(names::LABEL_PARENT).map(String::as_str)
 }
 
 pub(crate) fn detail(job: &AIJob, pods: &[&PodFacts], readable: bool) -> JobDetail {

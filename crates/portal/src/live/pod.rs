@@ -56,7 +56,10 @@ impl PodFacts {
     /// Of a Pod, where `kinds` says which namespaces are whose.
     pub(crate) fn of(pod: &Pod, kinds: &PodKinds) -> Self {
         let label = |name: &str| pod.labels().get(name).cloned();
-        let work = match (label(names::LABEL_WORKSPACE), label(names::LABEL_JOB)) {
+        // Volcano names its own Jobs on their Pods; those that an AIJob asked for say their task, too.
+        let volcano =
+            label(names::LABEL_VOLCANO_JOB).filter(|_| pod.labels().contains_key(names::LABEL_TASK));
+        let work = match (label(names::LABEL_WORKSPACE), label(names::LABEL_JOB).or(volcano)) {
             (Some(name), _) => Work::Workspace(name),
             (None, Some(name)) => Work::Job(name),
             (None, None) => Work::Other,
@@ -121,6 +124,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn pods_say_whose_work_they_are() {
+        let work_of = |labels: serde_json::Value| {
+            let pod = serde_json::from_value(json!({ "metadata": { "labels": labels } })).unwrap();
+            PodFacts::of(&pod, &PodKinds::default()).work
+        };
+        assert_eq!(work_of(json!({ "maar.io/workspace": "desk" })), Work::Workspace("desk".to_owned()));
+        assert_eq!(work_of(json!({ "maar.io/job": "train" })), Work::Job("train".to_owned()));
+        let asked = json!({ "volcano.sh/job-name": "train", "maar.io/task": "main" });
+        assert_eq!(work_of(asked), Work::Job("train".to_owned()));
+        // A Job that somebody gave to Volcano has no AIJob to lead to.
+        assert_eq!(work_of(json!({ "volcano.sh/job-name": "theirs" })), Work::Other);
+        assert_eq!(work_of(json!({})), Work::Other);
+    }
 
     #[test]
     fn the_end_of_a_pod_is_the_first_that_was_said() {

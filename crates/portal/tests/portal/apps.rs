@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use maar_portal::{Apps, Settings};
+use maar_testkit::ports::free_port;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::{
@@ -306,11 +307,6 @@ async fn where_no_place_for_apps_was_said_there_are_none() {
     assert!(list["notServedBecause"].as_str().unwrap().contains("--apps-domain"), "{list}");
 }
 
-/// A port that nobody has.
-async fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port()
-}
-
 /// An interpreter that Pods of the local node find, too.
 fn python() -> Option<&'static str> {
     let found = ["/usr/bin/python3", "/usr/local/bin/python3"]
@@ -326,7 +322,7 @@ fn python() -> Option<&'static str> {
 async fn a_real_server_in_a_workspace_is_used_by_http_and_websocket() {
     let Some(python) = python() else { return };
     let Some(world) = World::local_with(settings).await else { return };
-    let (ada, port) = (world.user("ada").await, free_port().await);
+    let (ada, port) = (world.user("ada").await, free_port());
     let command = json!([python, "-c", include_str!("echo.py"), port.to_string()]);
     let path = desk(&ada, json!({ "command": command })).await;
     let visitor = opened(&world, &ada, &path, port).await;

@@ -5,13 +5,14 @@
 
 use std::process::Stdio;
 
+use maar_testkit::ports::free_port;
 use serde_json::json;
 
 use super::{
     lives::reaches,
     real::{desk, ends, user},
     socket::Socket,
-    ssh::{Machine, echo, echoes, ended, free_port, good, reached, stops, text},
+    ssh::{Machine, echo, echoes, ended, good, reached, stops, text},
     ways::{finish, request},
     world::{World, eventually},
 };
@@ -86,7 +87,7 @@ async fn openssh_is_in_a_real_container_with_commands_files_and_ports() {
         let mut command = machine.ssh("desk", &["-N", "-o", "ExitOnForwardFailure=yes", flag, spec], &[]);
         command.stdin(Stdio::null()).spawn().unwrap()
     };
-    let here = free_port().await;
+    let here = free_port();
     let local = forward("-L", &format!("{here}:localhost:{ECHO}"));
     let (first, second) = (reached(here).await, reached(here).await);
     tokio::join!(echoes(first), echoes(second));

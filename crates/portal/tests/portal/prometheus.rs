@@ -1,7 +1,6 @@
 //! A real Prometheus that scrapes the simulated cards: heat map and history come from it.
 
 use std::{
-    net::TcpListener,
     process::{Child, Command, Stdio},
     sync::Arc,
     time::Duration,
@@ -11,6 +10,7 @@ use axum::{Router, extract::Path, routing::get};
 use kube::Client;
 use maar_jobs::{Prometheus, node_metrics};
 use maar_portal::CardSource;
+use maar_testkit::ports::free_port;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ async fn exporters(cluster: Arc<Mutex<Option<Client>>>) -> u16 {
 
 /// Prometheus on a free port, scraping `nodes` every second; none if it is not installed.
 fn start(nodes: &[&str], exporters: u16) -> Option<(Server, u16)> {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let folder = std::env::temp_dir().join(format!("maar-prometheus-{}-{port}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let jobs: Vec<Value> = nodes

@@ -7,6 +7,7 @@ use std::{
 };
 
 use maar_portal::Settings;
+use maar_testkit::ports::free_port;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
@@ -155,10 +156,6 @@ pub(crate) async fn echo() -> u16 {
         }
     });
     port
-}
-
-pub(crate) async fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port()
 }
 
 /// Connects as soon as somebody listens.
@@ -324,7 +321,7 @@ async fn ports_are_carried_both_ways() {
     desk(&ada).await;
     machine.adds_key(&ada).await;
     // The node is this machine: its loopback is that of the Pod.
-    let (here, there, echoing) = (free_port().await, free_port().await, echo().await);
+    let (here, there, echoing) = (free_port(), free_port(), echo().await);
     let forward = |flag: &'static str, spec: &str| {
         let mut command = machine.ssh("desk", &["-N", "-o", "ExitOnForwardFailure=yes", flag, spec], &[]);
         command.stdin(Stdio::null()).spawn().unwrap()

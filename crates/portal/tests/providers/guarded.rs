@@ -1,7 +1,7 @@
 //! Real programs: started by a test, gone with it however it ends.
 
 use std::{
-    net::{Ipv4Addr, TcpListener},
+    net::Ipv4Addr,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -73,11 +73,6 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder
-}
-
-/// A port that nobody listens on.
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
 /// Where a program is: on the path, or where those of administrators are.

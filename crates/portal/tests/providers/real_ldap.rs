@@ -6,12 +6,13 @@ use std::{
     process::Command,
 };
 
+use maar_testkit::ports::free_port;
 use serde_json::{Value, json};
 
 use super::{
     absent::absent,
     desk::{Desk, SECRET},
-    guarded::{Guarded, finish, folder, free_port, program},
+    guarded::{Guarded, finish, folder, program},
 };
 
 const BASE: &str = "dc=example,dc=org";

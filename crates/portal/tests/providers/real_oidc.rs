@@ -9,6 +9,7 @@ use std::{
 use http::{Request, header};
 use http_body_util::BodyExt as _;
 use kube::{Client, client::Body};
+use maar_testkit::ports::free_port;
 use parking_lot::Mutex;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -16,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     absent::absent,
     desk::{Desk, Jar, ORIGIN},
-    guarded::{Guarded, folder, free_port, program},
+    guarded::{Guarded, folder, program},
 };
 
 const LOCK: &str = include_str!("oidc/package-lock.json");

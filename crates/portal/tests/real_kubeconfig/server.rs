@@ -1,11 +1,12 @@
 //! A control plane that knows the provider, and a TLS end before it.
 
 use std::{
-    net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
 };
+
+use maar_testkit::ports::free_port;
 
 use super::absent::absent;
 
@@ -21,10 +22,6 @@ pub(crate) struct Server {
     /// Where the TLS end looks for the portal.
     pub(crate) portal: u16,
     admin: PathBuf,
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
 fn root() -> PathBuf {

@@ -62,13 +62,13 @@ pub(super) async fn list(
     parent: Option<&str>,
 ) -> anyhow::Result<Vec<AIJob>> {
     match source {
-        Source::Portal { .. } if parent.is_some() => Err(Failure::usage(
-            "--parent: a portal does not tell which job made another; say --kubeconfig to ask the cluster",
-        )
-        .into()),
         Source::Portal { remote, .. } => {
-            let path = if everywhere { "/jobs" } else { "/jobs?mine=true" };
-            remote.list(path).await?.iter().map(job_of).collect()
+            let mut path = format!("/jobs?mine={}", !everywhere);
+            if let Some(parent) = parent {
+                path.push_str("&parent=");
+                path.extend(form_urlencoded::byte_serialize(parent.as_bytes()));
+            }
+            remote.list(&path).await?.iter().map(job_of).collect()
         }
         Source::Cluster(connection) => {
             let jobs = if everywhere { Api::all(connection.client.clone()) } else { api(connection) };

@@ -1,7 +1,6 @@
 //! Pods on the local node, where containers are processes of this machine.
 
-use std::sync::atomic::{AtomicU16, Ordering};
-
+use maar_testkit::ports::free_port;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
@@ -180,14 +179,6 @@ pub(super) async fn kubectl_proxy_serves_a_browser(kubectl: Kubectl) {
     let folder = page.replace("/page", "/folder");
     let answer = get(near, &folder).await;
     assert!(answer.contains(&format!("{folder}/")), "{answer}");
-}
-
-/// A port that nobody has, below those that the kernel gives to whoever dials: many do here, all the time.
-fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = 10_000 + u16::try_from(std::process::id() % 1000).unwrap() * 10;
-    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
-    ports.find(|port| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
 /// A server that switches to a protocol of its own and sends everything back.
