@@ -101,17 +101,23 @@ async fn make(lane: &mut Lane, name: &str) -> anyhow::Result<String> {
 /// From the click to a workspace that runs.
 async fn starts(door: &Door, report: &mut Report) -> anyhow::Result<()> {
     let (mut events, mut lane) = (Events::open(door.lane().await?).await?, door.lane().await?);
+    let mut run = async |name: &str| -> anyhow::Result<f64> {
+        let start = Instant::now();
+        make(&mut lane, name).await?;
+        let runs = events.until(|_, data| data["name"] == name && data["item"]["phase"] == "Running");
+        timeout(PATIENCE, runs).await.context("a workspace did not run in time")??;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    // Jobs and the scheduler have begun a moment ago and take in all that there is: that is their start and not a click's.
+    let first = run("first").await?;
     let mut all = Rounds::default();
     for number in 0..ROUNDS {
-        let name = format!("desk-{number}");
-        let start = Instant::now();
-        make(&mut lane, &name).await?;
-        let runs =
-            events.until(|_, data| data["name"] == name.as_str() && data["item"]["phase"] == "Running");
-        timeout(PATIENCE, runs).await.context("a workspace did not run in time")??;
-        all.push(start.elapsed().as_secs_f64());
+        all.push(run(&format!("desk-{number}")).await?);
     }
-    Report::say(&format!("    create until Running: {all} s"));
+    Report::say(&format!(
+        "    create until Running: {all} s; the first, while the roles begin: {first:.2} s"
+    ));
+    report.figure("portal: first create until Running, s", json!(first));
     report.figure("portal: create until Running, s", json!(all));
     report.under("create until Running, the slowest", all.most(), 1.0, " s");
     Ok(())
