@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+#[expect(clippy::disallowed_methods, reason = "cargo tells a build script by the environment")]
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     // A debug build is made for its tests: another commit alone is no reason to link it and to run them again.

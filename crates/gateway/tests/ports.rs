@@ -67,7 +67,8 @@ impl Gate for Door {
         let app = self.app;
         async move {
             match TcpStream::connect(app).await {
-                Ok(stream) => Ok(Io { stream: Box::new(stream), failure: std::future::pending().boxed() }),
+                // As that of a port-forward which ended without a word.
+                Ok(stream) => Ok(Io { stream: Box::new(stream), failure: async { None }.boxed() }),
                 Err(_) => Err(Refusal::Silent),
             }
         }
@@ -448,6 +449,14 @@ async fn what_cannot_be_sent_twice_uses_a_connection_again_and_is_sent_once() {
     assert!(head(&mut visitor).await.starts_with("http/1.1 503"));
     assert!(!world.app_was_reached().await);
     assert_eq!(*world.door.connections.lock().unwrap(), 1);
+}
+
+#[tokio::test]
+async fn an_app_that_hangs_up_without_an_answer_is_said_to_be_out_of_reach() {
+    let world = by_domain().await;
+    let hang_up = async { drop(world.app.accept().await.unwrap()) };
+    let (answer, ()) = tokio::join!(world.get("/", ""), hang_up);
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
 }
 
 #[tokio::test]

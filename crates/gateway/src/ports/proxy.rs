@@ -3,7 +3,7 @@
 use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use axum::body::Body;
-use futures::future::BoxFuture;
+use futures::{FutureExt as _, future::BoxFuture};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, Version, header};
 use http_body::Body as _;
 use hyper::{body::Incoming, client::conn::http1, upgrade::OnUpgrade};
@@ -180,7 +180,8 @@ impl Proxy {
         let handshake = http1::handshake::<_, Body>(TokioIo::new(io.stream)).await;
         let (mut sender, connection) = handshake.map_err(|_| Refusal::Unreachable)?;
         tokio::spawn(connection.with_upgrades());
-        let mut failure = io.failure;
+        // It is over, without a word, when the stream into the Pod breaks, and is asked again below.
+        let mut failure = io.failure.fuse();
         let answered = tokio::select! {
             answered = sender.send_request(request) => answered,
             Some(_) = &mut failure => return Err(Refusal::Silent),
