@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{Container, ContainerState, ContainerStatus, Pod
 use kube::ResourceExt as _;
 use serde_json::Value;
 
-use crate::pod::EventView;
+use crate::pod::{EventView, LAST_APPLIED};
 
 /// What is described.
 #[derive(Debug)]
@@ -30,7 +30,12 @@ pub(crate) fn describe(subject: &Subject<'_>) -> String {
     line(&mut text, 0, "Namespace", at("/metadata/namespace"));
     line(&mut text, 0, "Kind", subject.kind);
     map(&mut text, "Labels", subject.object.pointer("/metadata/labels"));
-    map(&mut text, "Annotations", subject.object.pointer("/metadata/annotations"));
+    let mut annotations = subject.object.pointer("/metadata/annotations").cloned();
+    // It holds all that was applied, values of the environment among it.
+    if let Some(annotations) = annotations.as_mut().and_then(Value::as_object_mut) {
+        annotations.remove(LAST_APPLIED);
+    }
+    map(&mut text, "Annotations", annotations.as_ref());
     line(&mut text, 0, "Created", at("/metadata/creationTimestamp"));
     for (title, pointer) in [
         ("User", "/spec/user"),
@@ -199,7 +204,8 @@ mod tests {
     #[test]
     fn a_workspace_with_its_pod_in_text() {
         let object = json!({
-            "metadata": { "name": "desk", "namespace": "user-ada", "labels": { "a": "b" }, "creationTimestamp": "2026-01-01T00:00:00Z" },
+            "metadata": { "name": "desk", "namespace": "user-ada", "labels": { "a": "b" }, "annotations": { "kubectl.kubernetes.io/last-applied-configuration": "hidden-value" },
+                "creationTimestamp": "2026-01-01T00:00:00Z" },
             "spec": { "image": "busybox", "user": "ada", "account": "lab", "env": [{ "name": "TOKEN", "value": "hidden-value" }] },
             "status": { "phase": "Running", "node": "gpu-1", "conditions": [{ "type": "Ready", "status": "True", "reason": "Up" }] },
         });

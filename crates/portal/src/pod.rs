@@ -25,6 +25,8 @@ use crate::{
 
 pub(crate) use manage::{object_of, routes};
 
+/// What kubectl keeps of all that was applied, values of the environment among it.
+pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// How many lines at most, so that one request cannot ask for everything a program ever said.
 const LINES: i64 = 100_000;
 /// Events that are shown.
@@ -197,6 +199,10 @@ pub(crate) fn portable<K: kube::Resource<DynamicType = ()> + Serialize>(
     }
     if let Some(metadata) = value.get_mut("metadata").and_then(serde_json::Value::as_object_mut) {
         metadata.retain(|field, _| matches!(field.as_str(), "name" | "labels" | "annotations"));
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(serde_json::Value::as_object_mut)
+        {
+            annotations.remove(LAST_APPLIED);
+        }
     }
     serde_saphyr::to_string(&value).map_err(|error| ApiError::unavailable("writing YAML", error.to_string()))
 }

@@ -29,10 +29,15 @@ pub(crate) fn cross_site(headers: &HeaderMap, origins: &[String]) -> Result<(), 
 }
 
 /// Refuses a WebSocket that a page of another site opens: browsers send cookies along with it, ask nothing first, and
-/// always say where it comes from.
+/// always say where it comes from. A page that was refused one asks for the reason by a plain request, of which browsers
+/// say only that it is of the same site; no page can say so by itself.
 pub(crate) fn own_page(headers: &HeaderMap, origins: &[String]) -> Result<(), ApiError> {
-    let origin = headers.get(header::ORIGIN).and_then(|value| value.to_str().ok());
-    if origin.is_some_and(|origin| origins.iter().any(|own| own == origin)) {
+    let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let own = match said("origin") {
+        Some(origin) => origins.iter().any(|own| own == origin),
+        None => said("sec-fetch-site") == Some("same-origin") && !headers.contains_key(header::UPGRADE),
+    };
+    if own {
         return Ok(());
     }
     Err(ApiError::new(Code::CrossSite, "only pages of the portal open this: see --external-url"))
@@ -66,6 +71,18 @@ mod tests {
         };
         assert!(page(Some("https://gpu.example")));
         assert!(!page(None) && !page(Some("https://evil.example")) && !page(Some("null")));
+        let asked = |pairs: &[(&'static str, &'static str)]| {
+            let headers =
+                pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+            own_page(&headers, &["https://gpu.example".to_owned()]).is_ok()
+        };
+        assert!(asked(&[("sec-fetch-site", "same-origin")]), "a page asks why it was refused");
+        assert!(
+            !asked(&[("sec-fetch-site", "same-origin"), ("upgrade", "websocket")]),
+            "no browser says so little"
+        );
+        assert!(!asked(&[("sec-fetch-site", "same-origin"), ("origin", "https://evil.example")]));
+        assert!(!asked(&[("sec-fetch-site", "cross-site")]));
         for site in ["cross-site", "same-site"] {
             assert!(refused(&[own, ("sec-fetch-site", site)]), "{site}");
         }

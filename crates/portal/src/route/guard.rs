@@ -144,17 +144,24 @@ async fn handle(
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
     let (mut parts, sent) = request.into_parts();
     let from = Whence::of(peer, &parts.headers, &portal.settings.trusted_proxies);
-    let caller =
-        if route.foreign { Caller::NOBODY } else { authenticate(portal, &parts.headers, from).await? };
+    let known =
+        if route.foreign { Ok(Caller::NOBODY) } else { authenticate(portal, &parts.headers, from).await };
+    let caller = match known {
+        Ok(caller) => caller,
+        Err(refused) => {
+            limit(portal, &Caller::NOBODY, from.address, route)?;
+            return Err(refused);
+        }
+    };
     *user = caller.subject.person().map(|person| person.name.clone());
     if route.method.writes() && !caller.by_key() && !route.foreign {
         cross_site(&parts.headers, &portal.settings.origins)?;
     }
+    limit(portal, &caller, from.address, route)?;
     // Nobody's body is read before it is known that somebody may send one.
     if caller.subject.person().is_none() {
         allow(&caller, route, &route.target.object(&caller.subject, &Value::Null))?;
     }
-    limit(portal, &caller, from.address, route)?;
     let body = match (route.method.writes(), route.foreign) {
         (true, true) => body::form(&parts.headers, sent).await?,
         (true, false) => body::read(&parts.headers, sent).await?,

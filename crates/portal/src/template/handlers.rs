@@ -94,6 +94,11 @@ async fn change(call: Call) -> Result<Answer, ApiError> {
         return Err(ApiError::invalid("kind", format!("stays {}", found.kind)));
     }
     if asked.account != found.account {
+        // Who keeps order in an account may mend or withdraw what was shared with it; others see it only if its owner says so.
+        if asked.account.is_some() && found.owner.as_str() != call.person()?.id {
+            let why = "is for the owner of the template to choose";
+            return Err(ApiError::new(Code::Forbidden, why).at("account"));
+        }
         may_share(&call, asked.account.as_ref())?;
     }
     let text = asked.checked(call.person()?, &call.portal.settings.profiles)?;

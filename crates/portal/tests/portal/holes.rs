@@ -340,6 +340,14 @@ async fn nobody_floods_the_portal_and_bodies_have_an_end() {
         seen.push(nobody.get("/openapi.json").await.0);
     }
     assert!(seen.contains(&200) && seen.contains(&429), "{seen:?}");
+    // Nor by asking for what is not for strangers.
+    let world = World::with(|settings| settings.requests_per_second = 5).await;
+    let nobody = world.browser();
+    let mut seen = Vec::new();
+    for _ in 0..40 {
+        seen.push(nobody.get("/workspaces").await.0);
+    }
+    assert!(seen.contains(&401) && seen.contains(&429), "{seen:?}");
     let world = World::new().await;
     let ada = world.user("ada").await;
     let (status, said) = ada.post("/workspaces", json!({ "name": "x", "image": "a".repeat(2 << 20) })).await;

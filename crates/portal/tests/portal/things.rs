@@ -14,6 +14,25 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
+async fn templates_of_others_are_mended_and_withdrawn_by_administrators_but_not_shared_elsewhere() {
+    let world = World::new().await;
+    let (ada, carol) = (world.user("ada").await, world.user("carol").await);
+    world.account("lab", &[("ada", "Member"), ("carol", "Admin")], &ada).await;
+    world.account("shop", &[("carol", "Member")], &carol).await;
+    let mut template =
+        json!({ "kind": "workspace", "name": "mine", "account": "lab", "body": { "image": "busybox" } });
+    let (status, made) = ada.post("/templates", template.clone()).await;
+    assert_eq!(status, 201, "{made}");
+    let path = format!("/templates/{}", made["id"].as_str().unwrap());
+    assert_eq!(carol.put(&path, template.clone()).await.0, 204);
+    template["account"] = json!("shop");
+    let (status, said) = carol.put(&path, template.clone()).await;
+    assert_eq!((status, &said["field"]), (403, &json!("account")), "{said}");
+    template["account"] = Value::Null;
+    assert_eq!((carol.put(&path, template).await.0, carol.get(&path).await.0), (204, 404));
+}
+
+#[tokio::test]
 async fn templates_are_saved_shared_cloned_and_carry_no_rights() {
     let world = World::new().await;
     let (ada, bob, eve) = (world.user("ada").await, world.user("bob").await, world.user("eve").await);
