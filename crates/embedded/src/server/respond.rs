@@ -283,10 +283,16 @@ fn event_parts(
     }
 }
 
+/// Bytes left free before the lines of a watch. TLS copies them to a few bytes behind the start of a block; had they
+/// been at the start of theirs, the copy would go to slightly ahead of its source (modulo 4096), for which memmove has a path that is
+/// many times slower on some processors (a ninth of the server's time in a fan-out).
+const GAP: usize = 256;
+
 /// One line per event. Measured before it is written: a buffer that grows costs several times what filling it does.
 fn event_lines(events: Vec<(&'static str, Bytes)>) -> Bytes {
     let pieces = |(kind, object): &(&'static str, Bytes)| 24 + kind.len() + object.len();
-    let mut lines = BytesMut::with_capacity(events.iter().map(pieces).sum());
+    let mut lines = BytesMut::with_capacity(GAP + events.iter().map(pieces).sum::<usize>());
+    lines.put_bytes(0, GAP);
     for (kind, object) in events {
         lines.put_slice(br#"{"type":""#);
         lines.put_slice(kind.as_bytes());
@@ -294,7 +300,7 @@ fn event_lines(events: Vec<(&'static str, Bytes)>) -> Bytes {
         lines.put_slice(&object);
         lines.put_slice(b"}\n");
     }
-    lines.freeze()
+    lines.freeze().slice(GAP..)
 }
 
 impl Renderer {

@@ -165,7 +165,7 @@ impl Draft {
         let empty = Map::new();
         let object = value.as_object().unwrap_or(&empty);
         let metadata = object.get("metadata").and_then(Value::as_object).unwrap_or(&empty);
-        let mut json = Vec::with_capacity(1024);
+        let mut json = Vec::with_capacity(4096);
         json.push(b'{');
         for key in ["apiVersion", "kind"] {
             write_string(&mut json, key);
