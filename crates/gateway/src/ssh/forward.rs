@@ -1,9 +1,12 @@
 //! From the client to a port or a Unix socket in the Pod (`ssh -L`).
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    time::sleep,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -16,6 +19,8 @@ use crate::pod::Part;
 
 /// How much is carried at once.
 const PART: usize = 32 * 1024;
+/// How long a port may be silent after the client has said its last, which a port-forward cannot pass on.
+const LAST_WORDS: Duration = Duration::from_mins(1);
 
 /// Where a client wants to go.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,7 +66,8 @@ impl Forward {
             Target::Port(port) => {
                 let stream = place.port(*port).await.map_err(|error| reason(&error))?;
                 let (from, to) = tokio::io::split(stream);
-                tokio::join!(self.out(from), self.feed_pod(to));
+                let said_all = CancellationToken::new();
+                tokio::join!(self.out(from, &said_all), self.feed_pod(to, &said_all));
                 Ok(())
             }
             Target::Socket(path) => {
@@ -89,9 +95,14 @@ impl Forward {
         }
     }
 
-    async fn out(&self, mut from: impl tokio::io::AsyncRead + Unpin) {
+    async fn out(&self, mut from: impl tokio::io::AsyncRead + Unpin, said_all: &CancellationToken) {
         let mut part = vec![0; PART];
-        while let Ok(count @ 1..) = from.read(&mut part).await {
+        loop {
+            let read = tokio::select! {
+                read = from.read(&mut part) => read,
+                () = async { said_all.cancelled().await; sleep(LAST_WORDS).await } => break,
+            };
+            let Ok(count @ 1..) = read else { break };
             self.hall.sent(count);
             if self.outlet.data_bytes(Bytes::copy_from_slice(&part[..count])).await.is_err() {
                 break;
@@ -102,14 +113,15 @@ impl Forward {
         self.inlet.close();
     }
 
-    async fn feed_pod(&self, mut to: impl tokio::io::AsyncWrite + Unpin) {
+    /// The end is not passed on: a port-forward that hears of it closes the way back as well, with the answer on it.
+    async fn feed_pod(&self, mut to: impl tokio::io::AsyncWrite + Unpin, said_all: &CancellationToken) {
         while let Some(part) = self.inlet.pull().await {
             self.hall.received(part.len());
             if to.write_all(&part).await.is_err() {
                 return;
             }
         }
-        let _ = to.shutdown().await;
+        said_all.cancel();
     }
 }
 

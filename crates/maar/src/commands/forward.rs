@@ -36,7 +36,7 @@ use super::{
     workspace::{Source, pod_of},
 };
 
-/// How long the other end may be silent after this one has said its last: the way through a portal cannot say that.
+/// How long the other end may be silent after this one has said its last: neither way can pass that on.
 const LAST_WORDS: Duration = Duration::from_mins(1);
 
 /// What `maar forward` can be told.
@@ -128,7 +128,7 @@ async fn serve(listener: TcpListener, there: There) -> anyhow::Result<()> {
 }
 
 impl There {
-    async fn carry(&self, mut near: TcpStream) -> anyhow::Result<()> {
+    async fn carry(&self, near: TcpStream) -> anyhow::Result<()> {
         match &*self.source {
             Source::Portal { remote, namespace } => {
                 let path = Source::path(namespace, &self.workspace)?;
@@ -141,11 +141,9 @@ impl There {
                 let forwarding = pods.portforward(&pod, &[self.port]).await;
                 let mut forwarder = forwarding.context("reaching the Pod")?;
                 let lost = || Failure::failed("the cluster gave no connection");
-                let mut far = forwarder.take_stream(self.port).ok_or_else(lost)?;
+                let far = forwarder.take_stream(self.port).ok_or_else(lost)?;
                 let failure = forwarder.take_error(self.port).ok_or_else(lost)?;
-                // What breaks in the middle is the business of those who talk.
-                let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
-                drop(far);
+                talk(near, far).await;
                 match timeout(Duration::from_millis(500), failure).await {
                     Ok(Some(why)) => Err(Failure::failed(why.trim().to_owned()).into()),
                     _ => Ok(()),
@@ -153,6 +151,33 @@ impl There {
             }
         }
     }
+}
+
+/// Carries bytes both ways until the far end has said its last. What breaks in the middle is the business of those who
+/// talk. The end of the near one is not passed on: a port-forward that hears of it closes the way back as well, with the answer on it.
+async fn talk(near: impl AsyncRead + AsyncWrite, far: impl AsyncRead + AsyncWrite) {
+    let (mut reader, mut writer) = tokio::io::split(near);
+    let (mut from, mut to) = tokio::io::split(far);
+    let said_all = CancellationToken::new();
+    let up = async {
+        let _ = tokio::io::copy(&mut reader, &mut to).await;
+        said_all.cancel();
+        std::future::pending::<()>().await;
+    };
+    let down = async {
+        let mut part = vec![0; 64 * 1024];
+        loop {
+            let read = tokio::select! {
+                read = from.read(&mut part) => read,
+                () = async { said_all.cancelled().await; sleep(LAST_WORDS).await } => break,
+            };
+            let Ok(length @ 1..) = read else { break };
+            if writer.write_all(&part[..length]).await.is_err() {
+                break;
+            }
+        }
+    };
+    tokio::select! { () = down => {}, () = up => {} }
 }
 
 /// Carries bytes between a connection and a WebSocket until both have said their last.
@@ -266,6 +291,22 @@ mod tests {
         assert_eq!(from.read(&mut [0; 8]).await.unwrap(), 0);
         assert_eq!(begin.elapsed(), LAST_WORDS);
         while let Some(Ok(_)) = portal.next().await {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_what_is_asked_does_not_end_the_answer() {
+        let ((near, mut client), (far, mut pod)) = (tokio::io::duplex(64), tokio::io::duplex(64));
+        let carried = tokio::spawn(talk(near, far));
+        client.write_all(b"q").await.unwrap();
+        client.shutdown().await.unwrap();
+        assert_eq!(pod.read_u8().await.unwrap(), b'q');
+        assert!(timeout(LAST_WORDS / 2, pod.read_u8()).await.is_err(), "the Pod is not hung up on");
+        pod.write_all(b"a").await.unwrap();
+        assert_eq!(client.read_u8().await.unwrap(), b'a');
+        // Nobody says more.
+        let begin = Instant::now();
+        carried.await.unwrap();
+        assert_eq!(begin.elapsed(), LAST_WORDS);
     }
 
     #[tokio::test(start_paused = true)]

@@ -158,6 +158,23 @@ pub(crate) async fn echo() -> u16 {
     port
 }
 
+/// Answers a moment after it was asked, and hangs up.
+async fn later() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut asked = [0; 5];
+                socket.read_exact(&mut asked).await.unwrap();
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                socket.write_all(b"later").await.unwrap();
+            });
+        }
+    });
+    port
+}
+
 /// Connects as soon as somebody listens.
 pub(crate) async fn reached(port: u16) -> TcpStream {
     for _ in 0..600 {
@@ -329,6 +346,14 @@ async fn ports_are_carried_both_ways() {
     let local = forward("-L", &format!("{here}:localhost:{echoing}"));
     let (first, second) = (reached(here).await, reached(here).await);
     tokio::join!(echoes(first), echoes(second));
+    stops(local).await;
+    let local = forward("-L", &format!("{here}:localhost:{}", later().await));
+    let mut asking = reached(here).await;
+    asking.write_all(b"hello").await.unwrap();
+    asking.shutdown().await.unwrap();
+    let mut answer = String::new();
+    timeout(Duration::from_secs(20), asking.read_to_string(&mut answer)).await.unwrap().unwrap();
+    assert_eq!(answer, "later", "who has said his last still hears the answer");
     stops(local).await;
     let remote = forward("-R", &format!("{there}:127.0.0.1:{echoing}"));
     let first = reached(there).await;
