@@ -230,10 +230,12 @@ mod tests {
 
     use futures::{FutureExt as _, future::BoxFuture};
     use jiff::Timestamp;
+    use parking_lot::Mutex;
     use russh::{
         client,
         keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate},
     };
+    use tokio::io::AsyncReadExt as _;
 
     use super::*;
     use crate::{
@@ -243,7 +245,7 @@ mod tests {
 
     /// Lets everybody in, and takes a moment to write down that he has left.
     #[derive(Clone, Default)]
-    struct Book(Arc<AtomicBool>);
+    struct Book(Arc<AtomicBool>, Arc<Mutex<String>>);
 
     impl Door for Book {
         fn now(&self) -> Timestamp {
@@ -266,8 +268,9 @@ mod tests {
             std::future::pending().boxed()
         }
 
-        fn left(&self, _: Report) -> BoxFuture<'static, ()> {
+        fn left(&self, report: Report) -> BoxFuture<'static, ()> {
             let written = Arc::clone(&self.0);
+            *self.1.lock() = report.why;
             async move {
                 sleep(Duration::from_millis(50)).await;
                 written.store(true, Ordering::Relaxed);
@@ -302,6 +305,47 @@ mod tests {
         stop.cancel();
         timeout(FAREWELL * 2, serving).await.expect("nobody holds it up").unwrap();
         assert!(book.0.load(Ordering::Relaxed));
+    }
+
+    #[tokio::test]
+    async fn connections_end_when_nothing_happens_and_when_they_have_lasted_long_enough() {
+        let (soon, key) = (Duration::from_millis(100), |seed| SecretKey::of_seed(&[seed; 32]));
+        let cases = [
+            (Limits { idle: soon, ..Limits::default() }, "nothing has happened"),
+            (Limits { absolute: soon, ..Limits::default() }, "as long as one may"),
+        ];
+        for (limits, why) in cases {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let (address, stop, book) =
+                (listener.local_addr().unwrap(), CancellationToken::new(), Book::default());
+            let keys = (key(1), Authority::new(key(2)));
+            tokio::spawn(serve(listener, keys, limits, Arc::new(book.clone()), stop.clone()));
+            let mut guest = client::connect(Arc::default(), address, Trusting).await.unwrap();
+            let own = PrivateKeyWithHashAlg::new(Arc::new(key(3).0), None);
+            assert!(guest.authenticate_publickey("desk", own).await.unwrap().success());
+            let left = async {
+                while !book.0.load(Ordering::Relaxed) {
+                    sleep(Duration::from_millis(10)).await;
+                }
+            };
+            timeout(Duration::from_secs(20), left).await.expect(why);
+            assert!(book.1.lock().contains(why), "{why}: {}", book.1.lock());
+            stop.cancel();
+        }
+    }
+
+    #[tokio::test]
+    async fn who_does_not_say_who_he_is_has_to_leave() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
+        let keys = (SecretKey::of_seed(&[1; 32]), Authority::new(SecretKey::of_seed(&[2; 32])));
+        let limits = Limits { grace: Duration::from_millis(100), ..Limits::default() };
+        tokio::spawn(serve(listener, keys, limits, Arc::new(Book::default()), stop.clone()));
+        let mut silent = TcpStream::connect(address).await.unwrap();
+        let mut said = Vec::new();
+        let _ =
+            timeout(Duration::from_secs(20), silent.read_to_end(&mut said)).await.expect("it is hung up on");
+        stop.cancel();
     }
 
     #[tokio::test(start_paused = true)]

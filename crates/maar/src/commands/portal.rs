@@ -1,6 +1,6 @@
 //! `maar portal`: the role that serves people.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use maar_controller::{
@@ -192,6 +192,12 @@ pub(crate) struct SshArgs {
     /// File with the private key that signs SSH certificates; without it the records keep one
     #[arg(long, value_name = "FILE", requires = "ssh_listen")]
     ssh_authority_key: Option<PathBuf>,
+    /// How long a connection by SSH lasts on which nothing is carried
+    #[arg(long, value_name = "MINUTES", default_value_t = 480, value_parser = clap::value_parser!(u64).range(1..=10_080), requires = "ssh_listen")]
+    ssh_idle: u64,
+    /// How long a connection by SSH lasts at all
+    #[arg(long, value_name = "HOURS", default_value_t = 168, value_parser = clap::value_parser!(u64).range(1..=720), requires = "ssh_listen")]
+    ssh_longest: u64,
 }
 
 impl SshArgs {
@@ -209,7 +215,10 @@ impl SshArgs {
             host: self.ssh_host_key.as_ref().map(read).transpose()?,
             authority: self.ssh_authority_key.as_ref().map(read).transpose()?,
         };
-        portal.prepare_ssh(SshSettings::at(found.0, found.1), keys).await?;
+        let mut settings = SshSettings::at(found.0, found.1);
+        settings.limits.idle = Duration::from_mins(self.ssh_idle);
+        settings.limits.absolute = Duration::from_hours(self.ssh_longest);
+        portal.prepare_ssh(settings, keys).await?;
         Ok(with_ssh(role, Arc::clone(portal), listener))
     }
 }

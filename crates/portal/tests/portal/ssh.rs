@@ -158,6 +158,38 @@ pub(crate) async fn echo() -> u16 {
     port
 }
 
+/// A screen that becomes larger is larger in the workspace, too.
+async fn window_changes(machine: &Machine) {
+    let (mut pty, terminal) = pty_process::open().unwrap();
+    pty.resize(pty_process::Size::new(30, 100)).unwrap();
+    let ssh = machine.ssh("desk", &["-tt"], &[]);
+    let ssh = ssh.as_std();
+    let mut shell = pty_process::Command::new(ssh.get_program())
+        .args(ssh.get_args())
+        .current_dir(ssh.get_current_dir().unwrap_or(Path::new(".")))
+        .env("TERM", "xterm")
+        .kill_on_drop(true)
+        .spawn(terminal)
+        .unwrap();
+    for (rows, columns) in [(30, 100), (50, 160)] {
+        pty.resize(pty_process::Size::new(rows, columns)).unwrap();
+        let wanted = format!("{rows} {columns}");
+        let shown = async {
+            let (mut seen, mut part) = (String::new(), [0; 4096]);
+            // What it was before is no mistake: the change is on its way.
+            while !seen.contains(&wanted) {
+                pty.write_all(b"stty size\n").await.unwrap();
+                let count = pty.read(&mut part).await.unwrap();
+                seen.push_str(&String::from_utf8_lossy(&part[..count]));
+            }
+        };
+        timeout(Duration::from_secs(20), shown).await.unwrap_or_else(|_| panic!("never {wanted}"));
+    }
+    pty.write_all(b"exit\n").await.unwrap();
+    shell.start_kill().unwrap();
+    shell.wait().await.unwrap();
+}
+
 /// Answers a moment after it was asked, and hangs up.
 async fn later() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -228,6 +260,7 @@ async fn openssh_is_in_a_workspace_with_commands_shells_and_files() {
     // A client without a screen says 0 by 0. A program that looks at once sees what it is given for that.
     let looks = ended(machine.ssh("desk", &["-tt"], &["stty size"]), b"").await;
     assert_eq!(text(&looks.stdout).trim(), "24 80", "{looks:?}");
+    window_changes(&machine).await;
 
     // More than all buffers hold, both ways at once: neither direction may wait for the other.
     let much: Vec<u8> = (0..12_000_000_u32).map(|number| number.to_le_bytes()[2]).collect();

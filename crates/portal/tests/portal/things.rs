@@ -1,6 +1,6 @@
 //! Templates, volumes, Pods and what else people have.
 
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use kube::{Api, api::PostParams};
 use serde_json::{Value, json};
 
@@ -193,10 +193,11 @@ async fn what_people_have_is_shown() {
     .await;
     let (ada, bob) = (world.user("ada").await, world.user("bob").await);
     assert_eq!(ada.get("/quota").await.1["limits"]["workspaces"], "7", "before anything was made");
-    let half = json!({ "cards": { "share": "0.5" }, "nodes": [], "command": ["sleep", "1d"] });
+    let half = json!({ "cards": { "share": "0.5", "index": 0 }, "command": ["sleep", "1d"] });
     let path = ada.workspace("desk", half.clone()).await;
     let desk = reaches(&ada, &path, "Running").await;
-    let other = bob.workspace("table", json!({ "cards": { "share": "0.5" }, "nodes": [desk["node"]] })).await;
+    let other = json!({ "cards": { "share": "0.5", "index": 0 }, "nodes": [desk["node"]] });
+    let other = bob.workspace("table", other).await;
     reaches(&bob, &other, "Running").await;
     eventually("one used workspace", async || ada.get("/quota").await.1["used"]["workspaces"] == "1").await;
     let images = ada.get("/images").await.1;
@@ -208,11 +209,14 @@ async fn what_people_have_is_shown() {
         status == 200 && text.contains("Phase:           Running") && text.contains("Container"),
         "{text}"
     );
-    let (status, near) = ada.get(&format!("{path}/neighbours")).await;
-    assert_eq!(status, 200, "{near}");
-    for neighbour in near["items"].as_array().unwrap() {
-        assert_eq!((&neighbour["user"], neighbour.get("name")), (&json!("bob"), None), "{near}");
-    }
+    eventually("the other one on the card", async || {
+        let (status, near) = ada.get(&format!("{path}/neighbours")).await;
+        assert_eq!(status, 200, "{near}");
+        let near = near["items"].as_array().unwrap();
+        assert!(near.iter().all(|one| one["user"] == "bob" && one.get("name").is_none()), "{near:?}");
+        near.len() == 1
+    })
+    .await;
 
     let app: Deployment = serde_json::from_value(json!({
         "metadata": { "name": "web" },
@@ -228,6 +232,17 @@ async fn what_people_have_is_shown() {
         (&shown["kind"], &shown["wanted"], &shown["image"]),
         (&json!("Deployment"), &json!(2), &json!("nginx"))
     );
+    let set: StatefulSet = serde_json::from_value(json!({
+        "metadata": { "name": "store" },
+        "spec": { "replicas": 1, "serviceName": "store", "selector": { "matchLabels": { "app": "store" } }, "template": {
+            "metadata": { "labels": { "app": "store" } }, "spec": { "containers": [{ "name": "main", "image": "redis" }] } } },
+    }))
+    .unwrap();
+    let sets: Api<StatefulSet> = Api::namespaced(world.client.clone(), &ada.namespace().await);
+    sets.create(&PostParams::default(), &set).await.unwrap();
+    eventually("the set", async || names(&ada.get("/apps").await.1) == ["store", "web"]).await;
+    let shown = ada.get("/apps").await.1["items"][0].clone();
+    assert_eq!((&shown["kind"], &shown["image"]), (&json!("StatefulSet"), &json!("redis")));
     assert_eq!(names(&bob.get("/apps").await.1), Vec::<&str>::new());
 }
 
