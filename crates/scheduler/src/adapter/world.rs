@@ -177,8 +177,8 @@ impl World {
                 }
                 self.unknown.remove(&kind);
                 self.changed = true;
-                if matches!(kind, Kind::Volcano | Kind::Upstream) {
-                    // Pods were taken to be alone while nobody served it.
+                if matches!(kind, Kind::Volcano | Kind::Upstream | Kind::Namespaces) {
+                    // Pods were taken to be alone while nobody served it, and their namespaces to be on the way.
                     self.look_again(core);
                 }
             }
@@ -209,7 +209,10 @@ impl World {
         if before != account {
             self.charge_anew(core, &meta.name);
         }
-        self.namespaces.insert(meta.name, meta.labels);
+        let known = self.namespaces.insert(meta.name, meta.labels).is_some();
+        if !known && !self.unknown.contains(&Kind::Namespaces) {
+            self.look_again(core);
+        }
     }
 
     fn namespace_gone(&mut self, core: &mut Core, name: &str) {

@@ -35,8 +35,8 @@ pub(super) struct Known {
     pub(super) given: bool,
     /// Its volume claims, as `namespace/name`.
     pub(super) claims: Vec<Arc<str>>,
-    /// A Pod that waits and has volume claims, or names a group of a kind that nobody serves: to be looked at again when
-    /// that changes.
+    /// A Pod that waits and has volume claims, names a group of a kind that nobody serves, or came before its namespace: to
+    /// be looked at again when that changes.
     pub(super) waiting: Option<Box<wire::Pod>>,
     /// Namespace and name of a Pod that is not in the ledger.
     name: Option<Box<(String, String)>>,
@@ -109,12 +109,18 @@ impl World {
         }
         let claims = translate::claim_keys(&pod.metadata, &pod.spec.volumes);
         let claims: Vec<Arc<str>> = claims.iter().map(|claim| self.texts.text(claim)).collect();
-        let keep = ours && waits && (!claims.is_empty() || !self.is_served(&membership(&pod)));
+        // Watches do not wait for each other: a Pod can be seen before the namespace that says whose it is and what it may use.
+        let stranger = !self.recorded && !self.namespaces.contains_key(&pod.metadata.namespace);
+        let keep =
+            ours && waits && (stranger || !claims.is_empty() || !self.is_served(&membership(&pod)));
         let waiting = keep.then(|| Box::new(pod.clone()));
         let wanted = self.wanted(&claims, ours && waits);
         let mut known = Known { version: pod.metadata.version(), claims, waiting, ..Known::none() };
         let shape = wanted.and_then(|wanted| {
             known.problem = wanted.waits.as_deref().map(Arc::from);
+            if keep && stranger && !self.unknown.contains(&Kind::Namespaces) {
+                known.problem = Some("its namespace has not been seen yet".into());
+            }
             Ok((self.shape(core, &mut pod, wanted.ties)?, wanted.volumes))
         });
         match shape {
@@ -309,7 +315,8 @@ impl World {
         self.changed = true;
     }
 
-    /// Classes have changed, or a kind of group is served by now: Pods that wait and have to do with such are looked at again.
+    /// Classes have changed, a kind of group is served by now, or a namespace is there: Pods that wait and have to do with
+    /// such are looked at again.
     pub(super) fn look_again(&mut self, core: &mut Core) {
         let waiting: Vec<(Arc<str>, wire::Pod)> = self
             .pods

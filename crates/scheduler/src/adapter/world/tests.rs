@@ -276,6 +276,27 @@ fn the_account_is_the_labels_else_the_namespaces_else_the_default() {
 }
 
 #[test]
+fn a_pod_that_is_seen_before_its_namespace_waits_for_it() {
+    let mut told = Told::new();
+    told.node("a");
+    told.pod(pod("early", 1));
+    for event in [Event::Init, Event::InitDone] {
+        told.apply(Change::Namespace(event));
+    }
+    told.pod(pod("late", 2));
+    told.core.pass(0, Budget::default());
+    assert_eq!([told.phase("early"), told.phase("late")], [Some(PodPhase::Gated), Some(PodPhase::Gated)]);
+    assert!(told.world.waiting(&told.core, false).iter().all(|pod| pod.why.contains("namespace")));
+    let limited = json!({"metadata": {"name": "n", "annotations": {"maar.io/user-limits": r#"{"cpu": "1"}"#}}});
+    told.apply(Change::Namespace(Event::Apply(lean(limited))));
+    told.core.pass(0, Budget::default());
+    let mut phases = [told.phase("early"), told.phase("late")];
+    phases.sort_by_key(|phase| *phase == Some(PodPhase::Pending));
+    assert!(matches!(phases[0], Some(PodPhase::Placed { .. })), "{phases:?}");
+    assert_eq!(phases[1], Some(PodPhase::Pending), "the limit of the namespace holds for both");
+}
+
+#[test]
 fn a_pod_that_makes_no_sense_is_refused_and_the_rest_goes_on() {
     let mut told = Told::new();
     let mut odd = pod("odd", 5);
