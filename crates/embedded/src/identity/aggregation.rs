@@ -7,7 +7,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 
-use super::policy::{CLUSTER_ROLES, aggregated_rules};
+use super::policy::{CLUSTER_ROLES, aggregated};
 use crate::controllers::{Again, BoxController, Controller};
 use crate::local::Local;
 use crate::server::Server;
@@ -47,13 +47,10 @@ impl Controller for AggregationController {
 impl AggregationController {
     async fn collect(&self) -> Result<(), ApiError> {
         let rows = self.local.entries::<ClusterRole>(None);
-        for entry in &rows {
-            let Some(rules) = aggregated_rules(&rows, &entry.meta.name) else { continue };
+        for (name, rules) in aggregated(&rows) {
             let rules: Vec<PolicyRule> =
                 serde_json::to_value(rules).and_then(serde_json::from_value).map_err(ApiError::internal)?;
-            self.local
-                .modify::<ClusterRole>("", &entry.meta.name, |role| role.rules = Some(rules.clone()))
-                .await?;
+            self.local.modify::<ClusterRole>("", name, |role| role.rules = Some(rules.clone())).await?;
         }
         Ok(())
     }

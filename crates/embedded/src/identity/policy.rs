@@ -209,11 +209,11 @@ fn effective(target: &Entry, own: &Role, all: &[(&Arc<Entry>, Role)], depth: usi
     collected
 }
 
-/// What an aggregated ClusterRole's `rules` should say; `None` for other roles.
-pub(crate) fn aggregated_rules(rows: &[Arc<Entry>], name: &str) -> Option<Vec<Rule>> {
+/// The names of the aggregated ClusterRoles among these, each with what its `rules` should say.
+pub(crate) fn aggregated(rows: &[Arc<Entry>]) -> Vec<(&str, Vec<Rule>)> {
+    // Each is read once: a new cluster has some seventy, and every test starts one.
     let roles: Vec<(&Arc<Entry>, Role)> =
         rows.iter().filter_map(|entry| Some((entry, entry.typed()?))).collect();
-    let (entry, role) = roles.iter().find(|(entry, _)| &*entry.meta.name == name)?;
-    role.aggregation_rule.as_ref()?;
-    Some(effective(entry, role, &roles, DEEPEST))
+    let collecting = roles.iter().filter(|(_, role)| role.aggregation_rule.is_some());
+    collecting.map(|(entry, role)| (&*entry.meta.name, effective(entry, role, &roles, DEEPEST))).collect()
 }

@@ -108,6 +108,16 @@ impl Entry {
         Some(view)
     }
 
+    /// Whether a field of that name may be anywhere in the object, found without reading it: for those who are shown
+    /// every object and care for few. A string of that content is taken for one.
+    pub(crate) fn mentions(&self, field: &str) -> bool {
+        let quoted = |at: usize| {
+            at.checked_sub(1).is_some_and(|before| self.json[before] == b'"')
+                && self.json.get(at + field.len()) == Some(&b'"')
+        };
+        memchr::memmem::find_iter(&self.json, field).any(quoted)
+    }
+
     /// The object without `apiVersion` and `kind`, after its opening brace.
     pub(crate) fn body(&self) -> Bytes {
         self.json.slice(self.body_at as usize..)

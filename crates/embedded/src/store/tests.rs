@@ -51,6 +51,19 @@ fn the_bytes_carry_the_revision_and_the_type_comes_first() {
 }
 
 #[test]
+fn fields_are_found_without_reading_the_object() {
+    let pod = json!({
+        "metadata": {"name": "p", "managedFields": [{"fieldsV1": {"f:ephemeral": {}}}]},
+        "spec": {"ephemeralContainers": [], "volumes": [{"emptyDir": {}}]},
+    });
+    let entry = decode(&pod, 1);
+    assert!(entry.mentions("emptyDir"));
+    assert!(entry.mentions("volumes"));
+    // Neither the beginning of a longer name nor a name in the bookkeeping.
+    assert!(!entry.mentions("ephemeral"));
+}
+
+#[test]
 fn a_namespace_is_listed_without_its_neighbours() {
     let store = Store::default();
     for namespace in ["a", "a-b", "a0", "ab"] {

@@ -88,10 +88,11 @@ impl Controller for EphemeralClaims {
 
     fn keys(&self, table: &str, event: &Event) -> Vec<Key> {
         if table == "pods" {
-            let fresh = !event.deleted && event.previous.is_none();
+            // Asked first, because few Pods bring such a volume and the others need not be read for it.
+            let fresh = !event.deleted && event.previous.is_none() && event.entry.mentions("ephemeral");
             let brings =
                 |pod: &Arc<PodView>| pod.spec.volumes.iter().any(|volume| volume.ephemeral.is_some());
-            let pod = event.entry.view::<PodView>().filter(|pod| fresh && brings(pod));
+            let pod = fresh.then(|| event.entry.view::<PodView>()).flatten().filter(brings);
             return pod.map(|_| base::own_key(table, event)).into_iter().collect();
         }
         // A claim of that name was in the way and is gone now.

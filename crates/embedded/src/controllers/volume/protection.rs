@@ -102,6 +102,10 @@ impl Controller for VolumeProtection {
         if table != "pods" {
             return vec![base::own_key(table, event)];
         }
+        // Asked first, because most Pods have no claims and need not be read for it.
+        if !event.entry.mentions("persistentVolumeClaim") && !event.entry.mentions("ephemeral") {
+            return Vec::new();
+        }
         // Only the end of a Pod can free a claim.
         let pod = event.entry.view::<PodView>();
         let ended = pod.filter(|pod| event.deleted || pod.is_terminal());
