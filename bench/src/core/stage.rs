@@ -82,7 +82,7 @@ impl Stage {
         let shape = Arc::new(Shape {
             namespace: "bench".to_owned(),
             requests,
-            cards: CardRequest::Whole { kind: KIND, count: cards },
+            cards: CardRequest::whole(KIND, cards),
             ..Shape::default()
         });
         for _ in 0..count {

@@ -15,7 +15,7 @@ mod volume;
 
 pub use account::{Account, AccountId, Member};
 pub use amounts::{Amounts, ResourceId, Resources};
-pub use card::{CardKind, CardKindId, CardRequest, CardShare, CardsTaken, WHOLE_CARD};
+pub use card::{CardKind, CardKindId, CardRequest, CardSet, CardShare, CardsTaken, WHOLE_CARD};
 pub use group::{Group, GroupId, ServiceLevel, TaskMinimum};
 pub use node::{Effect, Node, NodeId, Taint, Window};
 pub use pod::{Pod, PodId, PodPhase};

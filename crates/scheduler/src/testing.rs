@@ -102,7 +102,7 @@ impl ShapeBuilder {
     }
 
     pub(crate) fn cards(mut self, count: u16) -> Self {
-        self.0.cards = CardRequest::Whole { kind: CardKindId(0), count };
+        self.0.cards = CardRequest::whole(CardKindId(0), count);
         self
     }
 

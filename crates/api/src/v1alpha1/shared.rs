@@ -13,7 +13,9 @@ use crate::Quantity;
     validation = Rule::new("(has(self.count) ? 1 : 0) + (has(self.share) ? 1 : 0) + (has(self.memory) ? 1 : 0) == 1")
         .message("say one of count, share and memory"),
     validation = Rule::new("!has(self.index) || !has(self.count)")
-        .message("only a part of a card can ask for a certain card")
+        .message("whole cards are asked for by indices, and index is for a part of one"),
+    validation = Rule::new("!has(self.indices) || (has(self.count) && size(self.indices) == self.count)")
+        .message("indices name as many whole cards as count says")
 )]
 pub struct CardsSpec {
     /// The resource that counts the cards.
@@ -33,6 +35,10 @@ pub struct CardsSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1023))]
     pub index: Option<i32>,
+    /// The whole cards of the node to take, by number, as many as `count`; the scheduler chooses if they are not said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 128), inner(range(min = 0, max = 127)))]
+    pub indices: Vec<i32>,
 }
 
 fn default_card() -> String {

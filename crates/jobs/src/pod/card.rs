@@ -11,6 +11,11 @@ use crate::card;
 pub(crate) fn give(cards: &CardsSpec, spec: &mut PodSpec, metadata: &mut ObjectMeta) {
     if let Some(count) = cards.count {
         add_resource(spec, &cards.resource, &count.to_string());
+        if !cards.indices.is_empty() {
+            let numbers = cards.indices.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+            let annotations = metadata.annotations.get_or_insert_default();
+            annotations.insert(names::ANNOTATION_CARD_INDEX.to_owned(), numbers);
+        }
     } else if let Some(part) = cards.share.or(cards.memory) {
         let annotations = metadata.annotations.get_or_insert_default();
         annotations

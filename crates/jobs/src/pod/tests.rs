@@ -124,6 +124,16 @@ fn everything_that_can_be_asked_for() {
 }
 
 #[test]
+fn whole_cards_are_asked_for_by_number_on_the_pod() {
+    let cards = json!({ "count": 2, "indices": [2, 3] });
+    let job = job(JobType::Single).task("main", 1).set("/tasks/0/cards", cards).build();
+    let pod = pod_of(&job, "main", 0);
+    assert_eq!(pod.metadata.annotations.unwrap()[maar_api::names::ANNOTATION_CARD_INDEX], "2,3");
+    let limits = pod.spec.unwrap().containers.remove(0).resources.unwrap().limits.unwrap();
+    assert_eq!(limits["nvidia.com/gpu"].0, "2");
+}
+
+#[test]
 fn what_the_template_says_is_kept() {
     let built = job(JobType::PyTorch)
         .task("worker", 1)

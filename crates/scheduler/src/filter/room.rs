@@ -37,10 +37,9 @@ pub fn room_for_cards(ledger: &Ledger, request: &CardRequest, state: &NodeState)
     let Some(kind) = request.kind() else { return true };
     let Some(milli) = request.milli(state.card_memory(kind)) else { return false };
     let (cards, limit) = (state.cards.of_kind(kind), ledger.sharers(request));
-    if let CardRequest::Share { index: Some(index), .. } = request {
-        return cards.get(usize::from(*index)).is_some_and(|card| card.left_for(limit) >= milli);
-    }
-    cards.iter().filter(|card| card.left_for(limit) >= milli).count() >= usize::from(request.count())
+    let fitting =
+        (0..).zip(cards).filter(|(index, card)| request.allows(*index) && card.left_for(limit) >= milli);
+    fitting.count() >= usize::from(request.count())
 }
 
 /// How many Pods of this shape fit beside what runs there, as far as resources and cards go.
@@ -62,18 +61,14 @@ fn cards_for(ledger: &Ledger, request: &CardRequest, state: &NodeState) -> i64 {
     let Some(kind) = request.kind() else { return i64::MAX };
     let Some(milli) = request.milli(state.card_memory(kind)).filter(|milli| *milli > 0) else { return 0 };
     let limit = ledger.sharers(request);
-    let fitting = (0..).zip(state.cards.of_kind(kind));
+    let cards = (0..).zip(state.cards.of_kind(kind));
+    let cards = cards.filter(|(index, _)| request.allows(*index)).map(|(_, card)| card);
     let sharers = |card: &Card| i64::from((card.left() / milli).min(limit.saturating_sub(card.sharers)));
-    match request {
-        CardRequest::Share { index: Some(asked), .. } => {
-            fitting.filter(|(index, _)| index == asked).map(|(_, card)| sharers(card)).sum()
-        }
-        CardRequest::Share { .. } => fitting.map(|(_, card): (u16, _)| sharers(card)).sum(),
-        _ => {
-            let free = fitting.filter(|(_, card): &(u16, _)| card.left_for(limit) >= milli).count();
-            i64::try_from(free).unwrap_or(0) / i64::from(request.count().max(1))
-        }
+    if let CardRequest::Share { .. } = request {
+        return cards.map(sharers).sum();
     }
+    let free = cards.filter(|card| card.left_for(limit) >= milli).count();
+    i64::try_from(free).unwrap_or(0) / i64::from(request.count().max(1))
 }
 
 /// A port is taken by the same address or by all of them.
@@ -91,7 +86,10 @@ mod tests {
     use super::*;
     use crate::{
         ledger::Ledger,
-        model::{CardKind, CardKindId, CardShare, CardsTaken, Node, PodPhase, ResourceId, Resources, Shape},
+        model::{
+            CardKind, CardKindId, CardSet, CardShare, CardsTaken, Node, PodPhase, ResourceId, Resources,
+            Shape,
+        },
         testing::{pod, shape},
     };
 
@@ -138,11 +136,20 @@ mod tests {
 
     #[test]
     fn cards_are_looked_at_one_by_one() {
-        let whole = |count| Shape { cards: CardRequest::Whole { kind: CARD, count }, ..Shape::default() };
+        let asked = |cards| Shape { cards, ..Shape::default() };
+        let whole = |count| asked(CardRequest::whole(CARD, count));
+        let these = |indices: &[u16]| {
+            let (count, only) = (u16::try_from(indices.len()).unwrap(), CardSet::of(indices).unwrap());
+            asked(CardRequest::Whole { kind: CARD, count, only })
+        };
         let ledger = one_node(share(CardShare::Milli(600), None), &[0], 600);
         for (sentence, asked, want) in [
             ("one whole card is left", whole(1), None),
             ("two are not", whole(2), Some(Reason::Cards)),
+            ("the one that is free may be insisted on", these(&[1]), None),
+            ("the other one may not be had", these(&[0]), Some(Reason::Cards)),
+            ("nor both", these(&[0, 1]), Some(Reason::Cards)),
+            ("nor one that is not there", these(&[5]), Some(Reason::Cards)),
             ("a small share fits either card", share(CardShare::Milli(400), Some(0)), None),
             (
                 "a larger one does not fit the card insisted on",

@@ -109,9 +109,7 @@ impl Cards {
         let Some(kind) = request.kind() else { return CardsTaken::default() };
         let cards = self.of_kind(kind);
         let mut order: Vec<u16> = (0..u16::try_from(cards.len()).unwrap_or(u16::MAX)).collect();
-        if let CardRequest::Share { index: Some(index), .. } = request {
-            order.retain(|other| other == index);
-        }
+        order.retain(|index| request.allows(*index));
         order.sort_by_key(|index| {
             let card = &cards[usize::from(*index)];
             let room = card.left() >= milli;
@@ -141,7 +139,7 @@ mod tests {
     fn whole_cards_of_unknown_number_are_presumed_to_be_the_lowest_free_ones() {
         let mut cards = four_cards(&[0]);
         cards.take(&CardsTaken { kind: Some(CardKindId(0)), indices: vec![2], milli: 10 });
-        let got = cards.presume(&CardRequest::Whole { kind: CardKindId(0), count: 2 }, WHOLE_CARD);
+        let got = cards.presume(&CardRequest::whole(CardKindId(0), 2), WHOLE_CARD);
         assert_eq!(got.indices, [1, 3]);
     }
 

@@ -11,8 +11,8 @@ use super::{Ledger, promises::promise};
 use crate::{
     filter::judge_volumes,
     model::{
-        CardRequest, CardsTaken, GroupId, Millis, NodeId, Pod, PodId, PodPhase, PodVolumes, ResourceId,
-        ShapeId, WHOLE_CARD,
+        CardsTaken, GroupId, Millis, NodeId, Pod, PodId, PodPhase, PodVolumes, ResourceId, ShapeId,
+        WHOLE_CARD,
     },
 };
 
@@ -241,15 +241,11 @@ impl Ledger {
         let Some(kind) = request.kind() else {
             return if cards.indices.is_empty() { Ok(()) } else { Err(Refused::OtherCards) };
         };
-        let asked = match request {
-            CardRequest::Share { index, .. } => *index,
-            _ => None,
-        };
         let as_asked = cards.kind == Some(kind)
             && cards.indices.len() == usize::from(request.count())
             && cards.indices.is_sorted_by(|one, next| one < next)
             && request.milli(state.card_memory(kind)) == Some(cards.milli)
-            && asked.is_none_or(|index| cards.indices == [index]);
+            && cards.indices.iter().all(|index| request.allows(*index));
         if !as_asked {
             return Err(Refused::OtherCards);
         }

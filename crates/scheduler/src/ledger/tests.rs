@@ -89,8 +89,8 @@ fn shape(number: u8) -> Arc<Shape> {
     shape.requests.set(ResourceId::CPU, i64::from(number) % 3 + 1);
     shape.cards = match number {
         0 => CardRequest::None,
-        1 => CardRequest::Whole { kind: CARD, count: 1 },
-        2 => CardRequest::Whole { kind: CARD, count: 2 },
+        1 => CardRequest::whole(CARD, 1),
+        2 => CardRequest::whole(CARD, 2),
         3 => CardRequest::Share { kind: CARD, share: CardShare::Milli(300), index: None },
         _ => CardRequest::Share { kind: CARD, share: CardShare::Memory(4), index: Some(1) },
     };

@@ -36,6 +36,8 @@ pub enum CardRequest {
         kind: CardKindId,
         /// How many.
         count: u16,
+        /// The cards the user insists on, as many as `count`.
+        only: CardSet,
     },
     /// A part of one card.
     Share {
@@ -49,6 +51,20 @@ pub enum CardRequest {
 }
 
 impl CardRequest {
+    /// Whole cards, whichever they are.
+    pub const fn whole(kind: CardKindId, count: u16) -> Self {
+        Self::Whole { kind, count, only: CardSet::ANY }
+    }
+
+    /// Whether the card of this number will do.
+    pub fn allows(&self, index: u16) -> bool {
+        match self {
+            Self::None => true,
+            Self::Whole { only, .. } => only.allows(index),
+            Self::Share { index: asked, .. } => asked.is_none_or(|asked| asked == index),
+        }
+    }
+
     /// The kind of card asked for.
     pub fn kind(&self) -> Option<CardKindId> {
         match self {
@@ -82,6 +98,30 @@ impl CardRequest {
     }
 }
 
+/// Numbers of cards that somebody insists on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct CardSet(u128);
+
+impl CardSet {
+    /// No card in particular: all will do.
+    pub const ANY: Self = Self(0);
+    /// Numbers are below this; no node has as many cards.
+    pub const LIMIT: u16 = 128;
+
+    /// The cards of these numbers. `None`: one is named twice, or is beyond the limit.
+    pub fn of(indices: &[u16]) -> Option<Self> {
+        indices.iter().try_fold(Self::ANY, |Self(set), index| {
+            let bit = 1_u128.checked_shl(u32::from(*index))?;
+            (set & bit == 0).then_some(Self(set | bit))
+        })
+    }
+
+    /// Whether the card of this number is among them.
+    pub fn allows(self, index: u16) -> bool {
+        self == Self::ANY || 1_u128.checked_shl(u32::from(index)).is_some_and(|bit| self.0 & bit != 0)
+    }
+}
+
 /// A part of one card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CardShare {
@@ -106,5 +146,20 @@ impl CardsTaken {
     /// Thousandths in all.
     pub fn total(&self) -> i64 {
         i64::from(self.milli) * i64::try_from(self.indices.len()).unwrap_or(i64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_cards_has_each_once_and_nothing_means_all() {
+        let set = CardSet::of(&[2, 127]).unwrap();
+        assert!(
+            set.allows(2) && set.allows(127) && !set.allows(3) && !set.allows(128) && !set.allows(u16::MAX)
+        );
+        assert!(CardSet::ANY.allows(0) && CardSet::ANY.allows(u16::MAX));
+        assert_eq!((CardSet::of(&[1, 1]), CardSet::of(&[CardSet::LIMIT])), (None, None));
     }
 }

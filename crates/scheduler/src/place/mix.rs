@@ -174,7 +174,8 @@ fn reduced(shape: &Shape) -> Arc<Shape> {
         requests: shape.requests.clone(),
         cards: match shape.cards {
             CardRequest::Share { kind, share, .. } => CardRequest::Share { kind, share, index: None },
-            other => other,
+            CardRequest::Whole { kind, count, .. } => CardRequest::whole(kind, count),
+            other @ CardRequest::None => other,
         },
         node_selector: shape.node_selector.clone(),
         node_terms: shape.node_terms.clone(),

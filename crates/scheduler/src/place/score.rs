@@ -52,13 +52,9 @@ pub(super) fn cards(
     let milli = shape.cards.milli(state.card_memory(kind)).unwrap_or(WHOLE_CARD);
     let level = best_growth(ledger, shape, state, view, futures).map_or(WHOLE_CARD, |(_, level)| level);
     let limit = ledger.sharers(&shape.cards);
-    let asked = match shape.cards {
-        CardRequest::Share { index, .. } => index,
-        _ => None,
-    };
     let fitting = (0..)
         .zip(state.cards.of_kind(kind))
-        .filter(|(index, card)| asked.is_none_or(|asked| asked == *index) && card.left_for(limit) == level);
+        .filter(|(index, card)| shape.cards.allows(*index) && card.left_for(limit) == level);
     let indices = fitting.map(|(index, _)| index).take(usize::from(shape.cards.count())).collect();
     CardsTaken { kind: Some(kind), indices, milli }
 }

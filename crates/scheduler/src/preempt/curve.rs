@@ -67,15 +67,15 @@ fn enough(claim: &Claim, room: &Room, offers: &[Offer<'_>], chosen: &[usize], co
 fn by_cards(claim: &Claim, room: &Room, offers: &[Offer<'_>], most: u32) -> Vec<Option<Vec<usize>>> {
     match claim.cards {
         CardRequest::None => Vec::new(),
-        CardRequest::Whole { count, .. } => whole_cards(u32::from(count.max(1)), room, offers, most),
+        CardRequest::Whole { .. } => whole_cards(&claim.cards, room, offers, most),
         CardRequest::Share { index, .. } => vec![None, one_share(index, room, offers)],
     }
 }
 
 /// Whole cards come free with the Pods that hold them alone, and with the last one that shares them.
-fn whole_cards(each: u32, room: &Room, offers: &[Offer<'_>], most: u32) -> Vec<Option<Vec<usize>>> {
-    let (items, sets) = card_items(room, offers);
-    let free = room.empty_cards();
+fn whole_cards(asked: &CardRequest, room: &Room, offers: &[Offer<'_>], most: u32) -> Vec<Option<Vec<usize>>> {
+    let (items, sets) = card_items(asked, room, offers);
+    let (each, free) = (u32::from(asked.count().max(1)), room.empty_cards(asked));
     let needs = |count: u32| usize::try_from((count * each).saturating_sub(free)).unwrap_or(usize::MAX);
     let best = covers(&items, needs(most));
     let chosen = |count: u32| {
@@ -86,7 +86,8 @@ fn whole_cards(each: u32, room: &Room, offers: &[Offer<'_>], most: u32) -> Vec<O
 }
 
 /// Items of whole cards: each with the offers that must go for it.
-fn card_items(room: &Room, offers: &[Offer<'_>]) -> (Vec<Item>, Vec<Vec<usize>>) {
+fn card_items(asked: &CardRequest, room: &Room, offers: &[Offer<'_>]) -> (Vec<Item>, Vec<Vec<usize>>) {
+    let usable = |card: u16| asked.allows(card) && room.usable(usize::from(card));
     let mut sharing: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
     let (mut items, mut sets) = (Vec::new(), Vec::new());
     for (index, offer) in offers.iter().enumerate() {
@@ -95,8 +96,8 @@ fn card_items(room: &Room, offers: &[Offer<'_>]) -> (Vec<Item>, Vec<Vec<usize>>)
             continue;
         }
         if cards.milli >= WHOLE_CARD {
-            let usable = cards.indices.iter().filter(|card| room.usable(usize::from(**card)));
-            items.push(Item { gain: usable.count(), cost: offer.cost });
+            let gain = cards.indices.iter().filter(|card| usable(**card)).count();
+            items.push(Item { gain, cost: offer.cost });
             sets.push(vec![index]);
         } else {
             cards.indices.iter().for_each(|card| sharing.entry(*card).or_default().push(index));
@@ -106,7 +107,7 @@ fn card_items(room: &Room, offers: &[Offer<'_>]) -> (Vec<Item>, Vec<Vec<usize>>)
     for (card, sharers) in sharing {
         let given_back: u32 = sharers.iter().map(|index| u32::from(offers[*index].victim.cards.milli)).sum();
         let left = left.get(usize::from(card)).copied().unwrap_or(0);
-        if room.usable(usize::from(card)) && u32::from(left) + given_back >= u32::from(WHOLE_CARD) {
+        if usable(card) && u32::from(left) + given_back >= u32::from(WHOLE_CARD) {
             let cost = sharers.iter().fold(Cost::default(), |sum, index| sum.plus(offers[*index].cost));
             items.push(Item { gain: 1, cost });
             sets.push(sharers);

@@ -117,20 +117,20 @@ impl Room {
     fn by_cards(&self, claim: &Claim) -> u32 {
         match claim.cards {
             CardRequest::None => u32::MAX,
-            CardRequest::Whole { count, .. } => self.empty_cards() / u32::from(count.max(1)),
-            CardRequest::Share { index, .. } => {
+            CardRequest::Whole { count, .. } => self.empty_cards(&claim.cards) / u32::from(count.max(1)),
+            CardRequest::Share { .. } => {
                 let Some(milli) = self.milli else { return 0 };
-                let cards = self.cards.iter().enumerate();
-                let cards = cards.filter(|(at, _)| index.is_none_or(|index| usize::from(index) == *at));
+                let cards = (0..).zip(&self.cards).filter(|(index, _)| claim.cards.allows(*index));
                 cards.map(|(_, slot)| slot.shares(milli, claim.sharers)).sum()
             }
         }
     }
 
-    /// Cards that nobody holds any part of.
-    pub(super) fn empty_cards(&self) -> u32 {
-        let empty = self.cards.iter().filter(|slot| slot.left() == WHOLE_CARD).count();
-        u32::try_from(empty).unwrap_or(u32::MAX)
+    /// Cards that will do and that nobody holds any part of.
+    pub(super) fn empty_cards(&self, asked: &CardRequest) -> u32 {
+        let cards = (0..).zip(&self.cards);
+        let empty = cards.filter(|(index, slot)| asked.allows(*index) && slot.left() == WHOLE_CARD);
+        u32::try_from(empty.count()).unwrap_or(u32::MAX)
     }
 
     /// The number of cards, and what is left of each.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Amounts, CardKindId, CardRequest, CardsTaken, NodeId, PodId, ResourceId};
+use crate::model::{Amounts, CardKindId, CardRequest, CardSet, CardsTaken, NodeId, PodId, ResourceId};
 
 const KIND: CardKindId = CardKindId(0);
 
@@ -14,7 +14,7 @@ fn cpu(amount: i64) -> Amounts {
 }
 
 fn claim(cards: u16) -> Claim {
-    Claim { requests: cpu(1), cards: CardRequest::Whole { kind: KIND, count: cards }, sharers: 10 }
+    Claim { requests: cpu(1), cards: CardRequest::whole(KIND, cards), sharers: 10 }
 }
 
 /// A board of full nodes: each list is the sizes (in cards) of the Pods on one node, with the gang each is of.
@@ -90,6 +90,16 @@ fn shared_cards_are_emptied_or_partly_emptied() {
     assert_eq!(choose(&whole, 1, 1).unwrap().units, [2]);
     let whole = Board { claim: claim(2), ..whole };
     assert_eq!(choose(&whole, 1, 1).unwrap().units, [0, 1, 2]);
+}
+
+#[test]
+fn only_who_holds_the_cards_that_are_insisted_on_goes() {
+    let mut board = board(1, &[alone(&[1, 1, 2])]);
+    board.claim.cards = CardRequest::Whole { kind: KIND, count: 1, only: CardSet::of(&[1]).unwrap() };
+    let plan = choose(&board, 1, 1).unwrap();
+    assert_eq!(plan.units, [1]);
+    board.claim.cards = CardRequest::Whole { kind: KIND, count: 1, only: CardSet::of(&[9]).unwrap() };
+    assert_eq!(choose(&board, 1, 1), None, "nobody goes for a card that is not there");
 }
 
 #[test]

@@ -108,9 +108,9 @@ fn pod(random: &mut Random, recipe: Recipe, number: usize) -> TracePod {
     } else if lot < recipe.without_cards + recipe.shares + recipe.several {
         let (count, _) = pick(random, &[(2, 40), (4, 30), (8, 30)], |(_, weight)| *weight);
         cards = i64::from(count);
-        CardRequest::Whole { kind, count }
+        CardRequest::whole(kind, count)
     } else {
-        CardRequest::Whole { kind, count: 1 }
+        CardRequest::whole(kind, 1)
     };
     shape.requests.set(ResourceId::CPU, cores * 1000 * cards);
     shape.requests.set(ResourceId::MEMORY, cores * cards * 3 * GIB);

@@ -136,7 +136,7 @@ fn shape(row: &Row<'_>) -> Result<Shape, TableError> {
         (1, part) if part < WHOLE_CARD => {
             CardRequest::Share { kind, share: CardShare::Milli(part), index: None }
         }
-        (_, WHOLE_CARD) => CardRequest::Whole { kind, count },
+        (_, WHOLE_CARD) => CardRequest::whole(kind, count),
         _ => return Err(row.refuse("gpu_milli", "1000, as more than one card is asked for".to_owned())),
     };
     if let Some(models) = row.optional("gpu_spec").filter(|_| count > 0) {

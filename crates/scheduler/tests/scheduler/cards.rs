@@ -30,6 +30,35 @@ scenario! {
 }
 
 scenario! {
+    async fn whole_cards_can_be_asked_for_by_number(context) {
+        let arena = context.arena();
+        give_cards(arena, 4).await;
+        let scheduler = start(arena, arena.client(), "only");
+        for number in 0..4 {
+            let these = one_of(arena, "these", number)
+                .set("/metadata/annotations/maar.io~1card-index", "1,3")
+                .request("nvidia.com/gpu", "2");
+            arena.create(these).await;
+        }
+        // A node each: the fourth waits for these cards, though others are free.
+        let pods = arena.wait_all("three to have them", "these", |pods: &[Pod]| {
+            pods.iter().filter(|pod| is_bound(pod)).count() == 3
+        }).await;
+        for pod in pods.iter().filter(|pod| is_bound(pod)) {
+            assert!(cards(pod).ends_with("nvidia.com/gpu=1,3"), "{}", cards(pod));
+        }
+        arena.create(ours(arena, "any").request("nvidia.com/gpu", "2")).await;
+        let any = arena.wait("the others to be taken", "any", |pod: &Pod| is_bound(pod)).await;
+        assert!(cards(&any).ends_with("nvidia.com/gpu=0,2"), "{}", cards(&any));
+        arena.never("other cards than those asked for", 5, async || {
+            let all: Vec<Pod> = arena.list("these").await;
+            (all.iter().filter(|pod| is_bound(pod)).count() > 3).then(|| "a fourth".to_owned())
+        }).await;
+        scheduler.stop().await;
+    }
+}
+
+scenario! {
     async fn a_share_of_a_card_is_seen_by_the_downward_api(context) {
         let arena = context.arena();
         give_cards(arena, 1).await;

@@ -1,13 +1,13 @@
 //! Cards: what a Pod asks for, and what it was given, as text on the Pod.
 //!
-//! Asked: an extended resource for whole cards, or the annotation `maar.io/card-share` (`nvidia.com/gpu=0.5`, or `=8Gi`)
-//! and perhaps `maar.io/card-index`. Given, in `maar.io/cards`: `nvidia.com/gpu=2,3` for whole cards, `nvidia.com/gpu=2:0.5`
+//! Asked: an extended resource for whole cards, or the annotation `maar.io/card-share` (`nvidia.com/gpu=0.5`, or `=8Gi`),
+//! and perhaps `maar.io/card-index` for certain ones (`2`, or `2,3`). Given, in `maar.io/cards`: `nvidia.com/gpu=2,3` for whole cards, `nvidia.com/gpu=2:0.5`
 //! for a share.
 
 use maar_api::{Quantity, names};
 
 use super::Unfit;
-use crate::model::{CardKindId, CardRequest, CardShare, CardsTaken, WHOLE_CARD};
+use crate::model::{CardKindId, CardRequest, CardSet, CardShare, CardsTaken, WHOLE_CARD};
 
 /// The resource name of each kind of card, in the order of the kinds.
 #[derive(Debug, Clone, Default)]
@@ -34,18 +34,33 @@ impl CardNames {
         let share = part(amount.trim()).map_err(wrong)?;
         let index = match index.map(str::trim) {
             None => None,
-            Some(text) => Some(text.parse().map_err(|_| {
-                Unfit::new(format!(
-                    "annotation {}={text:?} is not the number of a card",
-                    names::ANNOTATION_CARD_INDEX
-                ))
-            })?),
+            Some(text) => {
+                Some(text.parse().map_err(|_| not_asked_like_that(text, "is not the number of a card"))?)
+            }
         };
         Ok(match share {
-            CardShare::Milli(WHOLE_CARD) if index.is_none() => CardRequest::Whole { kind, count: 1 },
+            CardShare::Milli(WHOLE_CARD) if index.is_none() => CardRequest::whole(kind, 1),
             share => CardRequest::Share { kind, share, index },
         })
     }
+}
+
+fn not_asked_like_that(text: &str, why: &str) -> Unfit {
+    Unfit::new(format!("annotation {}={text:?} {why}", names::ANNOTATION_CARD_INDEX))
+}
+
+/// The same whole cards, but only those that the annotation names. A Pod without whole cards asks for none in particular.
+pub(crate) fn only(request: CardRequest, text: &str) -> Result<CardRequest, Unfit> {
+    let CardRequest::Whole { kind, count, .. } = request else { return Ok(request) };
+    let wrong = |why: &str| not_asked_like_that(text, why);
+    let indices = text.split(',').map(|index| index.trim().parse().ok()).collect::<Option<Vec<u16>>>();
+    let indices = indices.ok_or_else(|| wrong("is not numbers of cards, such as 2,3"))?;
+    if indices.len() != usize::from(count) {
+        return Err(wrong(&format!("names {} cards, and the Pod asks for {count}", indices.len())));
+    }
+    let only = CardSet::of(&indices)
+        .ok_or_else(|| wrong(&format!("names a card twice, or one above {}", CardSet::LIMIT - 1)))?;
+    Ok(CardRequest::Whole { kind, count, only })
 }
 
 /// A part of a card: a number up to one, or an amount of memory.
@@ -112,7 +127,7 @@ mod tests {
             ("nvidia.com/gpu=0.5", None, Ok(share(CardShare::Milli(500), None))),
             ("nvidia.com/gpu=250m", Some("3"), Ok(share(CardShare::Milli(250), Some(3)))),
             ("nvidia.com/gpu=8Gi", None, Ok(share(CardShare::Memory(8192), None))),
-            ("nvidia.com/gpu=1", None, Ok(CardRequest::Whole { kind: CardKindId(0), count: 1 })),
+            ("nvidia.com/gpu=1", None, Ok(CardRequest::whole(CardKindId(0), 1))),
             ("nvidia.com/gpu=2", None, Err("at most one card")),
             ("nvidia.com/gpu=0", None, Err("more than nothing")),
             ("nvidia.com/gpu=-0.5", None, Err("more than nothing")),
@@ -128,6 +143,25 @@ mod tests {
                 (Err(found), Err(want)) => assert!(found.0.contains(want), "{text}: {found}"),
                 (found, want) => panic!("{text}: {found:?}, not {want:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn whole_cards_are_insisted_on_by_number_or_it_is_said_why_not() {
+        let asked = |count, text| only(CardRequest::whole(CardKindId(0), count), text);
+        let these = CardSet::of(&[2, 3]).unwrap();
+        let want = CardRequest::Whole { kind: CardKindId(0), count: 2, only: these };
+        assert_eq!((asked(2, "2,3"), asked(2, " 3, 2 ")), (Ok(want), Ok(want)));
+        assert_eq!(only(CardRequest::None, "2"), Ok(CardRequest::None));
+        for (count, text, why) in [
+            (1, "2,3", "names 2 cards, and the Pod asks for 1"),
+            (2, "2,2", "names a card twice"),
+            (1, "128", "one above 127"),
+            (1, "first", "numbers of cards"),
+            (1, "", "numbers of cards"),
+        ] {
+            let said = asked(count, text).unwrap_err();
+            assert!(said.0.contains(why), "{text}: {said}");
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
 use maar_api::{names, resources::PodResources};
 use serde_json::json;
 
-use super::{CardNames, Ties, Unfit, terms};
+use super::{CardNames, Ties, Unfit, cards::only, terms};
 use crate::{
     adapter::wire::{self, Annotations, LabelSelector, Labels, PodSpec, Requirement},
     model::{Amounts, CardRequest, ResourceId, Resources, Shape, WHOLE_CARD},
@@ -67,7 +67,10 @@ impl Template {
         }
         let (requests, whole) = requests(spec, cards, resources)?;
         let cards = match card_share {
-            None => whole,
+            None => match card_index {
+                None => whole,
+                Some(index) => only(whole, index)?,
+            },
             Some(share) if whole == CardRequest::None => cards.share(share, card_index.as_deref())?,
             Some(_) => {
                 return Err(Unfit::new("it asks for whole cards and for a share of one at the same time"));
@@ -162,7 +165,7 @@ fn requests(
             .ok()
             .filter(|count| i64::from(*count) * i64::from(WHOLE_CARD) == quantity.millis())
             .ok_or_else(|| Unfit::new(format!("{quantity} is not a number of cards ({name})")))?;
-        whole = CardRequest::Whole { kind, count };
+        whole = CardRequest::whole(kind, count);
     }
     if let Some((name, quantity)) = list.iter().find(|(_, quantity)| quantity.nanos() < 0) {
         return Err(Unfit::new(format!("it asks for {quantity} of {name}")));

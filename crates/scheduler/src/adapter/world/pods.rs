@@ -111,8 +111,7 @@ impl World {
         let claims: Vec<Arc<str>> = claims.iter().map(|claim| self.texts.text(claim)).collect();
         // Watches do not wait for each other: a Pod can be seen before the namespace that says whose it is and what it may use.
         let stranger = !self.recorded && !self.namespaces.contains_key(&pod.metadata.namespace);
-        let keep =
-            ours && waits && (stranger || !claims.is_empty() || !self.is_served(&membership(&pod)));
+        let keep = ours && waits && (stranger || !claims.is_empty() || !self.is_served(&membership(&pod)));
         let waiting = keep.then(|| Box::new(pod.clone()));
         let wanted = self.wanted(&claims, ours && waits);
         let mut known = Known { version: pod.metadata.version(), claims, waiting, ..Known::none() };

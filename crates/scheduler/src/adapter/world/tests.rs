@@ -287,7 +287,8 @@ fn a_pod_that_is_seen_before_its_namespace_waits_for_it() {
     told.core.pass(0, Budget::default());
     assert_eq!([told.phase("early"), told.phase("late")], [Some(PodPhase::Gated), Some(PodPhase::Gated)]);
     assert!(told.world.waiting(&told.core, false).iter().all(|pod| pod.why.contains("namespace")));
-    let limited = json!({"metadata": {"name": "n", "annotations": {"maar.io/user-limits": r#"{"cpu": "1"}"#}}});
+    let limited =
+        json!({"metadata": {"name": "n", "annotations": {"maar.io/user-limits": r#"{"cpu": "1"}"#}}});
     told.apply(Change::Namespace(Event::Apply(lean(limited))));
     told.core.pass(0, Budget::default());
     let mut phases = [told.phase("early"), told.phase("late")];

@@ -33,7 +33,7 @@ pub(super) fn job(name: &str, account: &str, pods: u32, cards: u16) -> Job {
         minimum: pods,
         ..Group::default()
     };
-    let cards = CardRequest::Whole { kind: KIND, count: cards };
+    let cards = CardRequest::whole(KIND, cards);
     Job { group, tasks: vec![("", pods)], cards, selector: BTreeMap::new() }
 }
 

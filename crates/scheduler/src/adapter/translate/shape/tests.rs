@@ -53,7 +53,7 @@ fn pods_of_one_template_share_a_shape() {
 #[test]
 fn cards_are_taken_out_of_the_requests() {
     let found = shape(asking(&json!({"cpu": "500m", "nvidia.com/gpu": "2"}))).unwrap();
-    assert_eq!(found.cards, CardRequest::Whole { kind: CardKindId(0), count: 2 });
+    assert_eq!(found.cards, CardRequest::whole(CardKindId(0), 2));
     let left: Vec<_> = found.requests.iter().collect();
     assert_eq!(left, [(ResourceId::CPU, 500), (ResourceId::PODS, 1)]);
 }
