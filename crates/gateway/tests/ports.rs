@@ -346,6 +346,40 @@ async fn what_an_app_sends_arrives_as_it_is_sent_and_breaks_off_with_the_visit()
     assert!(!String::from_utf8_lossy(&rest).contains("0\r\n\r\n"), "it does not look whole: {rest:?}");
 }
 
+/// A long poll: nothing comes, not even a head, until there is something to say.
+#[tokio::test]
+async fn an_app_may_be_silent_for_hours_before_it_answers_unless_the_visit_ends() {
+    let world = by_domain().await;
+    let asks = async || {
+        let mut visitor = TcpStream::connect(world.address).await.unwrap();
+        let ask = format!(
+            "GET /poll HTTP/1.1\r\nHost: {}\r\nCookie: maar-app=good\r\nConnection: close\r\n\r\n",
+            world.host()
+        );
+        visitor.write_all(ask.as_bytes()).await.unwrap();
+        let (mut app, _) = timeout(PATIENCE, world.app.accept()).await.unwrap().unwrap();
+        head(&mut app).await;
+        (visitor, app)
+    };
+    let rest = async |mut visitor: TcpStream| {
+        let mut answer = String::new();
+        timeout(PATIENCE, visitor.read_to_string(&mut answer)).await.unwrap().unwrap();
+        answer
+    };
+    let (visitor, mut app) = asks().await;
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_hours(2)).await;
+    tokio::time::resume();
+    app.write_all(OK.as_bytes()).await.unwrap();
+    let answer = rest(visitor).await;
+    assert!(status(&answer) == "200" && answer.ends_with("hello"), "{answer}");
+
+    let (visitor, mut app) = asks().await;
+    world.over.send(true).unwrap();
+    assert_eq!(status(&rest(visitor).await), "401", "it is not heard by who may no longer");
+    assert_eq!(timeout(PATIENCE, app.read(&mut [0])).await.unwrap().unwrap_or(0), 0, "nor asked on");
+}
+
 #[tokio::test]
 async fn large_bodies_stream_and_are_never_whole_in_memory() {
     let world = by_domain().await;

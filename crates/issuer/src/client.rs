@@ -27,6 +27,10 @@ pub(crate) enum Algorithm {
     Es256,
     #[serde(rename = "RS256")]
     Rs256,
+    /// RS256 where an operator has brought a key for it, else ES256. An API server that takes nothing else than RS256, which
+    /// is what its flags mean if they do not say, is then served as well. No file says this.
+    #[serde(skip)]
+    AsBrought,
 }
 
 /// A client.
@@ -143,7 +147,9 @@ impl Default for Clients {
         let mut cli = own(CLI, "The maar command", &[]);
         // A key for the API is worth more than a token: only who types the code of a device gives one away.
         cli.scopes.push(API.to_owned());
-        let kubernetes = own(KUBERNETES, "kubectl", &["http://127.0.0.1/callback", "http://[::1]/callback"]);
+        let mut kubernetes =
+            own(KUBERNETES, "kubectl", &["http://127.0.0.1/callback", "http://[::1]/callback"]);
+        kubernetes.algorithm = Algorithm::AsBrought;
         Self([cli, kubernetes].map(|client| (client.id.clone(), client)).into())
     }
 }

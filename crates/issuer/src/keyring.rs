@@ -52,8 +52,11 @@ impl Issuer {
     /// The key that signs for a client.
     pub(crate) async fn signer(&self, client: &Client) -> Result<Signer, Refusal> {
         let missing = || Refusal::new("temporarily_unavailable", "there is no key that signs");
-        if client.algorithm == Algorithm::Rs256 {
-            return self.settings.rsa.first().map(crate::RsaKey::signer).ok_or_else(missing);
+        let brought = self.settings.rsa.first().map(crate::RsaKey::signer);
+        match (client.algorithm, brought) {
+            (Algorithm::Rs256 | Algorithm::AsBrought, Some(brought)) => return Ok(brought),
+            (Algorithm::Rs256, None) => return Err(missing()),
+            (Algorithm::AsBrought, None) | (Algorithm::Es256, _) => {}
         }
         let (kept, planned) = self.keys().await?;
         let opened = kept.iter().filter_map(|key| Signer::open(&self.settings.sealer, &key.id, &key.sealed));

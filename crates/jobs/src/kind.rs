@@ -17,7 +17,7 @@ use maar_api::v1alpha1::{AIJob, AIJobSpec, Backend, JobType, TaskSpec};
 
 use crate::name;
 
-pub(crate) use interactive::TOKEN;
+pub(crate) use interactive::{CODE_SERVER, JUPYTER, TOKEN, code_server, jupyter};
 
 /// The variable with the number of a Pod within its task.
 pub(crate) const INDEX: &str = "MAAR_INDEX";

@@ -107,11 +107,11 @@ struct World {
 /// A cluster with the local node and the role, or nothing where there can be none.
 async fn world() -> Option<World> {
     if find_sandbox().await.is_err() {
-        absent("bubblewrap");
+        maar_testkit::absent!("bubblewrap");
         return None;
     }
     if !Path::new("/usr/bin/python3").exists() {
-        absent("python3");
+        maar_testkit::absent!("python3");
         return None;
     }
     let sandbox = find_sandbox().await.ok()?;
@@ -139,17 +139,6 @@ async fn world() -> Option<World> {
     let role = role(&Settings::new(Entropy::system()), &metrics);
     tokio::spawn(role.run(client.clone(), config, environment, stop.clone()));
     Some(World { client, _cluster: cluster, _folder: folder, _stop: stop.drop_guard() })
-}
-
-/// Says which test could not be made, past the test harness and in the file that `dev/absent` reads.
-fn absent(program: &str) {
-    use std::io::Write as _;
-    let test = std::thread::current().name().unwrap_or("unknown").to_owned();
-    let line = format!("absent: {program}: {test}\n");
-    let _ = std::io::stderr().write_all(line.as_bytes());
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("absent");
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
-    file.and_then(|mut file| file.write_all(line.as_bytes())).unwrap();
 }
 
 fn task(name: &str, replicas: i32, program: &str, port: u16) -> Value {

@@ -18,14 +18,13 @@ pub struct AppLabel {
 }
 
 impl AppLabel {
-    /// The label of a port of a workspace.
+    /// The label of a port of a workspace. What else has ports has a name with its kind and a slash before.
     pub fn of(namespace: &str, name: &str, port: u16) -> Self {
         // A slash is in no name, so that no two pairs are written alike.
         let hash = Sha256::digest(format!("{namespace}/{name}"));
         let hash = &format!("{hash:x}")[..DIGITS];
         let room = LONGEST - DIGITS - 4 - port.to_string().len();
-        let short: String = name.chars().take(room).collect();
-        Self { text: format!("{port}--{}--{hash}", short.trim_end_matches('-')), port }
+        Self { text: format!("{port}--{}--{hash}", for_people(name, room)), port }
     }
 
     /// A label that was written so.
@@ -60,6 +59,15 @@ impl fmt::Display for AppLabel {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text)
     }
+}
+
+/// As much of a name as there is room for in a host name; which one it is, the hash says. Jobs may be called by digits
+/// first, and with dots.
+fn for_people(name: &str, room: usize) -> String {
+    let name = name.rsplit('/').next().unwrap_or_default();
+    let begin = if name.starts_with(|one: char| one.is_ascii_lowercase()) { "" } else { "x" };
+    let short = begin.chars().chain(name.chars().map(|one| if one == '.' { '-' } else { one }));
+    short.take(room).collect::<String>().trim_end_matches('-').to_owned()
 }
 
 /// Where browsers find apps.
@@ -271,6 +279,16 @@ mod tests {
         ] {
             assert_eq!(AppLabel::parse(&wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_job_has_a_label_whatever_it_is_called() {
+        for (name, want) in [("job/train", "80--train--"), ("job/2026.train.1", "80--x2026-train-1--")] {
+            let own = label(name, 80);
+            assert!(own.as_str().starts_with(want), "{own}");
+            assert_eq!(AppLabel::parse(own.as_str()), Some(own));
+        }
+        assert_ne!(label("job/desk", 80), label("desk", 80));
     }
 
     #[test]

@@ -138,8 +138,13 @@ impl Proxy {
             withheld: &self.withheld,
         };
         to_app(request.headers_mut(), &told);
-        let mut response = self.send(&visit, request).await?;
-        let (far, ended) = (hyper::upgrade::on(&mut response), self.gate.ended(&visit));
+        let mut ended = self.gate.ended(&visit);
+        // An app may be silent for hours before it answers, and its visitor be no longer one by then.
+        let mut response = tokio::select! {
+            answered = self.send(&visit, request) => answered?,
+            () = &mut ended => return Err(Refusal::SignedOut),
+        };
+        let far = hyper::upgrade::on(&mut response);
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             // An app that switches without being asked is not understood by who asked.
             let near = near.ok_or(Refusal::Unreachable)?;

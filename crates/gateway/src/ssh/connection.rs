@@ -1,7 +1,7 @@
 //! One connection: what a client asks, answered.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     net::IpAddr,
     sync::{
         Arc, OnceLock,
@@ -39,7 +39,7 @@ const PORTS: usize = 16;
 /// What the parts of a connection share.
 pub(super) struct Hall {
     visit: OnceLock<Arc<dyn Visit>>,
-    inlets: Mutex<HashMap<ChannelId, Inlet>>,
+    inlets: Mutex<HashMap<ChannelId, Known>>,
     /// What waits in all of them.
     budget: Budget,
     received: AtomicU64,
@@ -118,18 +118,55 @@ impl Hall {
 
     /// The input of a channel, which is made by whoever asks first: what a client sends may come before its reader.
     pub(super) fn inlet(&self, channel: ChannelId) -> Inlet {
-        self.inlets.lock().entry(channel).or_insert_with(|| Inlet::of(&self.budget)).clone()
+        self.known(channel, true)
     }
 
-    pub(super) fn forget(&self, channel: ChannelId) {
-        if let Some(inlet) = self.inlets.lock().remove(&channel) {
-            inlet.close();
+    /// The same of a channel that we opened. Its reader may hear before [`Hall::confirmed`] that it is open.
+    pub(super) fn opened(&self, channel: ChannelId) -> Inlet {
+        self.known(channel, false)
+    }
+
+    fn known(&self, channel: ChannelId, confirmed: bool) -> Inlet {
+        let new = || Known { inlet: Inlet::of(&self.budget), confirmed, gone: false };
+        self.inlets.lock().entry(channel).or_insert_with(new).inlet.clone()
+    }
+
+    /// A channel that we opened is open: what the client sends there needs a place before its reader is ready.
+    pub(super) fn confirmed(&self, channel: ChannelId) {
+        match self.inlets.lock().entry(channel) {
+            Entry::Occupied(known) if known.get().gone => drop(known.remove()),
+            Entry::Occupied(mut known) => known.get_mut().confirmed = true,
+            Entry::Vacant(place) => {
+                place.insert(Known { inlet: Inlet::of(&self.budget), confirmed: true, gone: false });
+            }
         }
     }
 
-    fn open(&self) -> usize {
+    pub(super) fn forget(&self, channel: ChannelId) {
+        let mut inlets = self.inlets.lock();
+        let Some(known) = inlets.get_mut(&channel) else { return };
+        known.inlet.close();
+        if known.confirmed {
+            inlets.remove(&channel);
+        } else {
+            // Whoever forgets is faster than the word that it is open, by which it would be known again for ever.
+            known.gone = true;
+        }
+    }
+
+    /// How many channels are open.
+    pub(super) fn open(&self) -> usize {
         self.inlets.lock().len()
     }
+}
+
+/// A channel, by where what the client sends waits.
+struct Known {
+    inlet: Inlet,
+    /// Whether the client's word that it is open was heard, or it is the client who opened it.
+    confirmed: bool,
+    /// Whether it was forgotten before that.
+    gone: bool,
 }
 
 /// What a session channel was told before it begins.
@@ -322,7 +359,6 @@ impl Handler for Connection {
         Ok(())
     }
 
-    /// A channel that we opened: what the client sends there needs a place before its reader is ready.
     async fn channel_open_confirmation(
         &mut self,
         id: ChannelId,
@@ -330,7 +366,7 @@ impl Handler for Connection {
         _: u32,
         _: &mut Server,
     ) -> Result<(), Self::Error> {
-        self.hall.inlet(id);
+        self.hall.confirmed(id);
         self.hall.channels.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -340,7 +376,7 @@ impl Handler for Connection {
     }
 
     async fn data(&mut self, id: ChannelId, data: &[u8], server: &mut Server) -> Result<(), Self::Error> {
-        let inlet = self.hall.inlets.lock().get(&id).cloned();
+        let inlet = self.hall.inlets.lock().get(&id).map(|known| known.inlet.clone());
         if let Some(inlet) = inlet
             && inlet.push(data).await.is_err()
         {
@@ -352,8 +388,8 @@ impl Handler for Connection {
     }
 
     async fn channel_eof(&mut self, id: ChannelId, _: &mut Server) -> Result<(), Self::Error> {
-        if let Some(inlet) = self.hall.inlets.lock().get(&id) {
-            inlet.end();
+        if let Some(known) = self.hall.inlets.lock().get(&id) {
+            known.inlet.end();
         }
         Ok(())
     }

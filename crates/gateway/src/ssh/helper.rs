@@ -108,8 +108,12 @@ mod tests {
     }
 
     fn program(folder: &Path) -> PathBuf {
-        let path = folder.join("helper");
-        std::fs::write(&path, PROGRAM).unwrap();
+        let (written, path) = (folder.join("written"), folder.join("helper"));
+        std::fs::write(&written, PROGRAM).unwrap();
+        // Not by us: a child that another test begins at this moment holds what we have open for writing, and a file that
+        // is being written cannot be run.
+        assert!(Command::new("cp").arg(&written).arg(&path).status().unwrap().success());
+        std::fs::remove_file(&written).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
         path
     }

@@ -147,9 +147,11 @@ impl Remote {
             );
             let opening =
                 remote.handle.channel_open_forwarded_tcpip(remote.address.clone(), remote.port, host, port);
-            if let Some(Ok(channel)) = stop.run_until_cancelled(opening).await {
+            // The client answers, however soon the Pod hangs up: whoever does not hear it leaves a channel open for ever,
+            // and a refusal that nobody hears ends the connection.
+            if let Some(Ok(channel)) = remote.hall.stop.run_until_cancelled(opening).await {
                 let (_, outlet) = channel.split();
-                let inlet = remote.hall.inlet(outlet.id());
+                let inlet = remote.hall.opened(outlet.id());
                 let carrying = async {
                     tokio::join!(
                         remote.out(number, parts, &outlet, &waiting),
@@ -258,8 +260,167 @@ impl Greeting {
 
 #[cfg(test)]
 mod tests {
+    use std::{net::IpAddr, time::Duration};
+
+    use axum::{
+        Router,
+        extract::ws::{Message, WebSocket, WebSocketUpgrade},
+    };
+    use futures::{FutureExt as _, SinkExt as _, StreamExt as _, future::BoxFuture};
+    use jiff::Timestamp;
+    use kube::Client;
+    use russh::{
+        Channel, ChannelId, ChannelOpenFailure, client,
+        keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate},
+    };
+    use tokio::{net::TcpListener, time::timeout};
+
     use super::*;
-    use crate::pod::Exit;
+    use crate::{
+        pod::{Exit, Place},
+        ssh::{Authority, Door, Knock, Limits, Report, SecretKey, Visit, command, serve},
+    };
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// A cluster whose helper says what it is told to.
+    async fn cluster() -> (Client, mpsc::UnboundedSender<Frame>) {
+        let (said, frames) = mpsc::unbounded_channel::<Frame>();
+        let frames = Arc::new(Turn::new(frames));
+        let exec = move |upgrade: WebSocketUpgrade| {
+            let frames = Arc::clone(&frames);
+            async move {
+                upgrade.protocols(["v5.channel.k8s.io"]).on_upgrade(async move |socket: WebSocket| {
+                    let (mut to, mut from) = socket.split();
+                    tokio::spawn(async move { while let Some(Ok(_)) = from.next().await {} });
+                    let mut frames = frames.lock().await;
+                    let there = [1, command::THERE];
+                    to.send(Message::Binary(Bytes::copy_from_slice(&there))).await.unwrap();
+                    while let Some(frame) = frames.recv().await {
+                        let frame = [&[1], &*frame.bytes()].concat();
+                        to.send(Message::Binary(frame.into())).await.unwrap();
+                    }
+                })
+            }
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(axum::serve(listener, Router::new().fallback(exec)).into_future());
+        let config = kube::Config::new(format!("http://{address}").parse().unwrap());
+        (Client::try_from(config).unwrap(), said)
+    }
+
+    /// Lets everybody in to one Pod.
+    #[derive(Clone)]
+    struct Open(Client);
+
+    impl Door for Open {
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH
+        }
+
+        fn enter(&self, _: Knock) -> BoxFuture<'_, Option<Arc<dyn Visit>>> {
+            async { Some(Arc::new(self.clone()) as Arc<dyn Visit>) }.boxed()
+        }
+
+        fn refused(&self, _: &str, _: IpAddr, _: &str) {}
+    }
+
+    impl Visit for Open {
+        fn place(&self) -> Result<Place, String> {
+            let (namespace, pod) = ("lab".to_owned(), "desk".to_owned());
+            Ok(Place { client: self.0.clone(), namespace, pod, container: None })
+        }
+
+        fn denied(&self) -> BoxFuture<'static, String> {
+            std::future::pending().boxed()
+        }
+
+        fn left(&self, _: Report) -> BoxFuture<'static, ()> {
+            async {}.boxed()
+        }
+    }
+
+    /// A client that answers when the test says so.
+    struct Slow(mpsc::UnboundedSender<(Channel<client::Msg>, client::ChannelOpenHandle)>);
+
+    impl client::Handler for Slow {
+        type Error = russh::Error;
+
+        async fn check_server_key(&mut self, _: &PublicKeyOrCertificate) -> Result<bool, Self::Error> {
+            Ok(true)
+        }
+
+        async fn server_channel_open_forwarded_tcpip(
+            &mut self,
+            channel: Channel<client::Msg>,
+            _: &str,
+            _: u32,
+            _: &str,
+            _: u32,
+            reply: client::ChannelOpenHandle,
+            _: &mut client::Session,
+        ) -> Result<(), Self::Error> {
+            let _ = self.0.send((channel, reply));
+            Ok(())
+        }
+    }
+
+    /// Whoever connects to a port of `ssh -R` and leaves at once, before the client has heard of him, leaves nothing
+    /// behind: neither one of the channels that a connection may have nor its end.
+    #[tokio::test]
+    async fn who_leaves_before_the_client_has_answered_takes_no_place() {
+        let (cluster, says) = cluster().await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let key = |seed| SecretKey::of_seed(&[seed; 32]);
+        let stop = CancellationToken::new();
+        let door: Arc<dyn Door> = Arc::new(Open(cluster));
+        let keys = (key(1), Authority::new(key(2)));
+        tokio::spawn(serve(listener, keys, Limits::default(), door, stop.clone()));
+        let (sender, mut comes) = mpsc::unbounded_channel();
+        let mut guest = client::connect(Arc::default(), address, Slow(sender)).await.unwrap();
+        let own = PrivateKeyWithHashAlg::new(Arc::new(key(3).0), None);
+        assert!(guest.authenticate_publickey("desk", own).await.unwrap().success());
+        says.send(Frame::Listening(4321)).unwrap();
+        guest.tcpip_forward("localhost", 4321).await.unwrap();
+        for round in 0..70_u32 {
+            let (number, next) = (2 * round, 2 * round + 1);
+            let from = || "127.0.0.1:9".to_owned();
+            says.send(Frame::Open(number, from())).unwrap();
+            says.send(Frame::Close(number)).unwrap();
+            // What comes after it is heard after it.
+            says.send(Frame::Open(next, from())).unwrap();
+            says.send(Frame::Close(next)).unwrap();
+            let mut come =
+                async || timeout(PATIENCE, comes.recv()).await.expect("the connection lasts").unwrap();
+            let ((mut taken, accepts), (_, refuses)) = (come().await, come().await);
+            accepts.accept().await;
+            let ends = async { while taken.wait().await.is_some() {} };
+            timeout(PATIENCE, ends).await.unwrap_or_else(|_| panic!("round {round}: it is not closed"));
+            refuses.reject(ChannelOpenFailure::ConnectFailed).await;
+        }
+        let session = timeout(PATIENCE, guest.channel_open_session()).await.unwrap();
+        session.expect("there is room for more");
+        stop.cancel();
+    }
+
+    /// The word that a channel is open comes to two, who may hear it in any order.
+    #[tokio::test]
+    async fn a_channel_is_forgotten_whoever_hears_first_that_it_is_open() {
+        let id = |number: u32| {
+            let mut bytes = &number.to_be_bytes()[..];
+            <ChannelId as russh::keys::ssh_encoding::Decode>::decode(&mut bytes).unwrap()
+        };
+        let hall = Hall::new();
+        hall.opened(id(1));
+        hall.forget(id(1));
+        hall.confirmed(id(1));
+        hall.confirmed(id(2));
+        hall.opened(id(2));
+        hall.forget(id(2));
+        assert_eq!(hall.open(), 0);
+    }
 
     fn ended() -> Part {
         Part::Ended(Exit { code: Some(1), message: "it ended".to_owned() })

@@ -7,12 +7,12 @@ use super::world::{World, user};
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
-async fn begin(world: &World, client: &str, scope: &str) -> Value {
+pub(crate) async fn begin(world: &World, client: &str, scope: &str) -> Value {
     let text = format!("client_id={client}&scope={}", scope.replace(' ', "+"));
     world.issuer.device(&Params::parse(text.as_bytes()), None).await.unwrap()
 }
 
-async fn poll(world: &World, client: &str, begun: &Value) -> Result<Value, &'static str> {
+pub(crate) async fn poll(world: &World, client: &str, begun: &Value) -> Result<Value, &'static str> {
     let code = begun["device_code"].as_str().unwrap();
     let asked = [("grant_type", GRANT), ("device_code", code), ("client_id", client)];
     world.token(&asked).await.map_err(|refusal| refusal.code)

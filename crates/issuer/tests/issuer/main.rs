@@ -7,5 +7,6 @@ mod attacks;
 mod devices;
 mod flows;
 mod keys;
+mod restart;
 mod rsa;
 mod world;

@@ -3,12 +3,12 @@
 use std::{path::Path, process::Command, sync::Arc};
 
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
-use maar_issuer::{Clients, Host, Issuer, RsaKey, Settings};
+use maar_issuer::{Clients, Host, Issuer, KUBERNETES, RsaKey, Settings};
 use serde_json::{Value, json};
 
 use super::{
     absent::absent,
-    world::{ISSUER, SECRET, TOOL, World, asks, settings},
+    world::{ISSUER, LOCAL, SECRET, TOOL, VERIFIER, World, asks, settings},
 };
 
 fn key() -> Option<String> {
@@ -44,4 +44,37 @@ async fn a_client_that_wants_rs256_has_it_and_old_keys_are_still_shown() {
     assert_eq!(decode::<Value>(token, &key, &rules).unwrap().claims["sub"], "u-ada");
     let told = world.issuer.discovery();
     assert_eq!(told["id_token_signing_alg_values_supported"], json!(["ES256", "RS256"]));
+}
+
+/// An API server may take RS256 alone; there is no file in which its client could say so.
+#[tokio::test]
+async fn tokens_for_the_cluster_are_signed_by_the_key_that_was_brought() {
+    let Some(key) = key() else { return absent("openssl") };
+    let world = World::new().await;
+    let asked = asks(KUBERNETES, LOCAL, "openid kubeconfig:d-1", &[]);
+    let signed = async |world: &World| {
+        let code = world.agreed(&asked).await;
+        let made = world
+            .token(&[
+                ("grant_type", "authorization_code"),
+                ("code", &code),
+                ("redirect_uri", LOCAL),
+                ("client_id", KUBERNETES),
+                ("code_verifier", VERIFIER),
+            ])
+            .await
+            .unwrap();
+        decode_header(made["id_token"].as_str().unwrap()).unwrap()
+    };
+    assert_eq!(signed(&world).await.alg, Algorithm::ES256, "nobody has brought a key");
+    let host = Arc::clone(&world.host) as Arc<dyn Host>;
+    let told = Settings { rsa: vec![RsaKey::from_pem(&key).unwrap()], ..settings() };
+    let world = World { issuer: Issuer::new(told, world.records.clone(), host), ..world };
+    let header = signed(&world).await;
+    assert_eq!(header.alg, Algorithm::RS256);
+    let shown: JwkSet = serde_json::from_value(world.issuer.jwks().await.unwrap()).unwrap();
+    assert!(shown.find(&header.kid.unwrap()).is_some(), "{shown:?}");
+    // Others have what they are told to have.
+    let made = world.spend(&world.code(&asks("inside", TOOL, "openid", &[])).await).await.unwrap();
+    assert_eq!(decode_header(made["id_token"].as_str().unwrap()).unwrap().alg, Algorithm::ES256);
 }

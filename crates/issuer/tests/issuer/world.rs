@@ -91,7 +91,19 @@ pub(crate) fn settings() -> Settings {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let records = Records::open("sqlite::memory:").await.unwrap();
+        Self::on("sqlite::memory:").await
+    }
+
+    /// The same later, by another process that opens the same records.
+    pub(crate) async fn restarted(self, url: &str) -> Self {
+        let Self { host, ada, .. } = self;
+        let records = Records::open(url).await.unwrap();
+        let issuer = Issuer::new(settings(), records.clone(), Arc::clone(&host) as Arc<dyn Host>);
+        Self { records, host, issuer, ada }
+    }
+
+    pub(crate) async fn on(url: &str) -> Self {
+        let records = Records::open(url).await.unwrap();
         let begin: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let host =
             Arc::new(Fake { now: Mutex::new(begin), drawn: AtomicU64::new(0), revoked: Mutex::default() });

@@ -18,14 +18,11 @@ use maar_api::{
 
 use super::grant::WorkspaceGrant;
 use crate::{
-    kind::{has_command, variable, words},
+    kind::{CODE_SERVER, JUPYTER, code_server, has_command, jupyter, variable},
     pod::{
         Mounts, add_ports, add_resource, give_cards, give_environment, give_stop, hide_cards, mount, restrict,
     },
 };
-
-const JUPYTER: i32 = 8888;
-const CODE_SERVER: i32 = 8080;
 
 /// Does nothing until it is told to end.
 const WAIT: &str = "trap 'exit 0' TERM INT; sleep infinity & wait";
@@ -146,42 +143,11 @@ fn container(workspace: &Workspace) -> Container {
             // The first process of a container hears only signals that it listens for: a bare `sleep` would have to be
             // killed after the whole time of grace.
             WorkspaceType::Terminal => Some(["/bin/sh", "-c", WAIT].map(str::to_owned).to_vec()),
-            WorkspaceType::Jupyter => Some(jupyter()),
-            WorkspaceType::CodeServer => Some(code_server()),
+            WorkspaceType::Jupyter => Some(jupyter(JUPYTER)),
+            WorkspaceType::CodeServer => Some(code_server(CODE_SERVER)),
         };
     }
     made
-}
-
-/// Jupyter that people reach through the portal alone: on the loopback of the Pod, where nobody else is, without a word
-/// of its own, and with whatever host the portal gives it. It is told all it needs, and fetches nothing.
-fn jupyter() -> Vec<String> {
-    let port = format!("--ServerApp.port={JUPYTER}");
-    words([
-        "jupyter",
-        "lab",
-        "--ServerApp.ip=127.0.0.1",
-        &port,
-        "--ServerApp.port_retries=0",
-        "--IdentityProvider.token=",
-        "--ServerApp.allow_remote_access=True",
-        "--ServerApp.allow_root=True",
-        "--no-browser",
-    ])
-}
-
-/// The same of code-server.
-fn code_server() -> Vec<String> {
-    let address = format!("127.0.0.1:{CODE_SERVER}");
-    words([
-        "code-server",
-        "--bind-addr",
-        &address,
-        "--auth",
-        "none",
-        "--disable-telemetry",
-        "--disable-update-check",
-    ])
 }
 
 fn environment(workspace: &Workspace) -> Vec<k8s_openapi::api::core::v1::EnvVar> {

@@ -70,6 +70,39 @@ fn a_workspace_is_a_pod_with_volumes_and_a_service() {
     insta::assert_yaml_snapshot!((render::pod(&desk, 0), render::claims(&desk), render::service(&desk)));
 }
 
+/// Of every type, what its container runs if nothing else is said.
+#[test]
+fn the_program_of_a_type_listens_on_the_loopback_and_fetches_nothing() {
+    let command = |kind: &str| {
+        let mut desk = serde_json::to_value(workspace()).unwrap();
+        desk["spec"]["type"] = json!(kind);
+        let desk: Workspace = serde_json::from_value(desk).unwrap();
+        render::pod(&desk, 0).spec.unwrap().containers.remove(0).command.unwrap()
+    };
+    insta::assert_yaml_snapshot!(command("CodeServer"), @r#"
+    - code-server
+    - "--bind-addr"
+    - "127.0.0.1:8080"
+    - "--auth"
+    - none
+    - "--disable-telemetry"
+    - "--disable-update-check"
+    "#);
+    // The settings and what puts them there are read elsewhere; these are its options.
+    insta::assert_yaml_snapshot!(command("Jupyter")[5..], @r#"
+    - "--ServerApp.ip=127.0.0.1"
+    - "--ServerApp.port=8888"
+    - "--ServerApp.port_retries=0"
+    - "--IdentityProvider.token="
+    - "--ServerApp.allow_remote_access=True"
+    - "--ServerApp.allow_root=True"
+    - "--LabApp.news_url="
+    - "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"
+    - "--no-browser"
+    "#);
+    assert_eq!(command("Terminal")[..2], ["/bin/sh", "-c"]);
+}
+
 #[test]
 fn it_runs_is_suspended_and_comes_back() {
     let mut world = World::new();

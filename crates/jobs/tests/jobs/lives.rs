@@ -141,11 +141,18 @@ scenario! {
             let told = found.data["status"]["reason"] == "Malformed";
             if told { Ok(()) } else { Err(found.data.to_string()) }
         }).await;
-        let mut wrong = kind;
-        wrong["metadata"] = json!({ "name": "cards" });
-        wrong["spec"] = json!({ "tasks": [{ "name": "main", "cards": { "count": 1, "share": "0.5" }, "template": {} }] });
-        let refused = create_raw(arena, wrong).await.unwrap_err();
-        assert!(refused.to_string().contains("say one of count, share and memory"), "{refused}");
+        for (cards, why) in [
+            (json!({ "count": 1, "share": "0.5" }), "say one of count, share and memory"),
+            (json!({ "count": 1, "indices": [2, 3] }), "indices name as many whole cards as count says"),
+            (json!({ "share": "0.5", "indices": [2] }), "indices name as many whole cards as count says"),
+            (json!({ "count": 1, "index": 2 }), "whole cards are asked for by indices"),
+        ] {
+            let mut wrong = kind.clone();
+            wrong["metadata"] = json!({ "name": "cards" });
+            wrong["spec"] = json!({ "tasks": [{ "name": "main", "cards": cards, "template": {} }] });
+            let refused = create_raw(arena, wrong).await.unwrap_err();
+            assert!(refused.to_string().contains(why), "{refused}");
+        }
         role.stop().await;
     }
 }

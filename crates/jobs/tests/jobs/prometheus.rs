@@ -20,14 +20,6 @@ fn program(name: &str) -> Option<PathBuf> {
     folders.into_iter().chain(unpacked).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// Says by name what was not tried, for `dev/absent`.
-fn absent(what: &str) {
-    let line = format!("absent: {what}: the test with a real Prometheus did not run\n");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("absent"));
-    std::io::Write::write_all(&mut file.unwrap(), line.as_bytes()).unwrap();
-}
-
 /// The end of what is known: an hour ago, at a full minute.
 const END: i64 = 1_790_000_000 / 60 * 60;
 
@@ -86,7 +78,7 @@ fn start(prometheus: &Path, promtool: &Path, folder: &Path, port: u16) -> Server
 #[tokio::test]
 async fn a_real_prometheus_tells_what_is_idle_and_what_is_not_known() {
     let (Some(prometheus), Some(promtool)) = (program("prometheus"), program("promtool")) else {
-        return absent("prometheus");
+        return maar_testkit::absent!("prometheus");
     };
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir().unwrap();
