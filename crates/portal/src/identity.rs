@@ -12,6 +12,7 @@ mod entropy;
 mod first;
 mod handlers;
 mod keys;
+mod limits;
 mod login;
 mod network;
 mod password;

@@ -6,6 +6,7 @@ mod name;
 mod objects;
 
 pub(crate) use ensure::Namespaces;
+pub(crate) use limits::check_limits;
 pub use limits::{SpecialLimits, UserLimits};
 pub(crate) use name::namespace_of;
 pub(crate) use objects::{QUOTA, quota_facts};

@@ -2,7 +2,7 @@
 
 mod manage;
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     access::{Object, Verb},
     error::ApiError,
+    page::{PageQuery, page},
     route::{Answer, Call},
     stream::until_denied,
 };
@@ -29,8 +30,10 @@ pub(crate) use manage::{object_of, routes};
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// How many lines at most, so that one request cannot ask for everything a program ever said.
 const LINES: i64 = 100_000;
-/// Events that are shown.
-const EVENTS: usize = 200;
+/// Events that are looked through, the newest: nobody reads more, and a program that fails again and again makes many.
+const EVENTS: usize = 1000;
+/// Those that stand in a description.
+const DESCRIBED: usize = 200;
 
 /// Which part of a log.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -123,24 +126,53 @@ pub(crate) struct EventView {
     pub(crate) at: Option<Timestamp>,
 }
 
-/// What happened to objects of a namespace, newest first, the last 200.
+/// What happened to objects of a namespace, newest first, the last 1000, in pages.
 pub(crate) async fn events(
+    call: &Call,
+    namespace: &str,
+    names: &[(&str, String)],
+) -> Result<Answer, ApiError> {
+    let found = happened(&call.portal.client, namespace, names).await?;
+    let found = page(found, &call.query::<PageQuery>()?, |(place, _)| place.clone())?;
+    Answer::json(&found.map(|(_, event)| event))
+}
+
+/// The newest of them, for a description.
+pub(crate) async fn newest_events(
     client: &Client,
     namespace: &str,
     names: &[(&str, String)],
 ) -> Result<Vec<EventView>, ApiError> {
+    let found = happened(client, namespace, names).await?;
+    Ok(found.into_iter().take(DESCRIBED).map(|(_, event)| event).collect())
+}
+
+/// Where an event stands in the list: by its time in microseconds, then by its name.
+type Place = (Reverse<i64>, String);
+
+async fn happened(
+    client: &Client,
+    namespace: &str,
+    names: &[(&str, String)],
+) -> Result<Vec<(Place, EventView)>, ApiError> {
     let api: Api<Event> = Api::namespaced(client.clone(), namespace);
     let mut all = Vec::new();
     for (kind, name) in names {
         let selector = format!("involvedObject.kind={kind},involvedObject.name={name}");
         let found = api.list(&ListParams::default().fields(&selector)).await;
-        all.extend(
-            found.map_err(|error| ApiError::of_cluster("events", error))?.items.into_iter().map(event_view),
-        );
+        let found = found.map_err(|error| ApiError::of_cluster("events", error))?;
+        all.extend(found.items.into_iter().map(placed));
     }
-    all.sort_by_key(|event| std::cmp::Reverse(event.at));
+    all.sort_by(|(one, _), (other, _)| one.cmp(other));
     all.truncate(EVENTS);
     Ok(all)
+}
+
+fn placed(event: Event) -> (Place, EventView) {
+    let name = event.metadata.name.clone().unwrap_or_default();
+    let view = event_view(event);
+    let at = view.at.map_or(i64::MIN, Timestamp::as_microsecond);
+    ((Reverse(at), name), view)
 }
 
 fn event_view(event: Event) -> EventView {

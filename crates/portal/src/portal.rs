@@ -12,7 +12,7 @@ use maar_controller::clock::SharedClock;
 use maar_gateway::ports::Apps;
 use maar_issuer::Issuer;
 use maar_jobs::PodKinds;
-use maar_records::Records;
+use maar_records::{Keep, Records};
 
 use crate::{
     answers::Answers,
@@ -55,6 +55,8 @@ pub struct Settings {
     pub look_again: Duration,
     /// How often the portal looks after what was left behind, and counts what it has.
     pub look_after: Duration,
+    /// For how long the records are kept; what is older goes once a day.
+    pub keep: Keep,
     /// What some users and accounts may beside the ordinary.
     pub profiles: Profiles,
     /// Images that are recommended, each with what it is called.
@@ -100,6 +102,7 @@ impl Settings {
             requests_per_second: 50,
             look_again: Duration::from_secs(15),
             look_after: Duration::from_secs(15),
+            keep: Keep::default(),
             profiles: Profiles::default(),
             images: Vec::new(),
             terminals: TerminalSettings::default(),

@@ -5,6 +5,7 @@ mod handlers;
 
 use std::collections::BTreeSet;
 
+use maar_api::v1alpha1::Backend;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,22 @@ pub struct Profile {
     /// Folders of nodes that workspaces may have.
     #[serde(default)]
     pub host_paths: Vec<HostPath>,
+    /// Taints of nodes, by their keys, that Pods may tolerate.
+    #[serde(default)]
+    pub tolerations: BTreeSet<String>,
+    /// Classes of runtimes that Pods may name.
+    #[serde(default)]
+    pub runtime_classes: BTreeSet<String>,
+    /// Who else may make and place the Pods of jobs.
+    #[serde(default)]
+    pub backends: Vec<Backend>,
+}
+
+impl Profile {
+    /// Whether it grants something that the Pod Security standard of namespaces would refuse.
+    fn leads_out(&self) -> bool {
+        !self.allows.is_empty() || !self.capabilities.is_empty() || !self.host_paths.is_empty()
+    }
 }
 
 /// All profiles of a file.
@@ -67,6 +84,9 @@ pub struct Profiles {
 pub(crate) struct Granted {
     allows: BTreeSet<Allowance>,
     capabilities: BTreeSet<String>,
+    tolerations: BTreeSet<String>,
+    runtime_classes: BTreeSet<String>,
+    backends: Vec<Backend>,
 }
 
 impl Profiles {
@@ -105,6 +125,9 @@ impl Profiles {
             if profile.users.contains(&person.name) || profile.accounts.contains(account) {
                 granted.allows.extend(&profile.allows);
                 granted.capabilities.extend(profile.capabilities.iter().cloned());
+                granted.tolerations.extend(profile.tolerations.iter().cloned());
+                granted.runtime_classes.extend(profile.runtime_classes.iter().cloned());
+                granted.backends.extend(&profile.backends);
             }
         }
         granted
@@ -116,6 +139,7 @@ impl Profiles {
         let starts = |account: &String| person.accounts.get(account).is_some_and(|role| role.may_start());
         self.profiles
             .iter()
+            .filter(|profile| profile.leads_out())
             .any(|profile| profile.users.contains(&person.name) || profile.accounts.iter().any(starts))
     }
 }
@@ -127,6 +151,18 @@ impl Granted {
 
     pub(crate) fn adds(&self, capability: &str) -> bool {
         self.capabilities.contains(capability)
+    }
+
+    pub(crate) fn tolerates(&self, taint: &str) -> bool {
+        self.tolerations.contains(taint)
+    }
+
+    pub(crate) fn runs_by(&self, class: &str) -> bool {
+        self.runtime_classes.contains(class)
+    }
+
+    pub(crate) fn left_to(&self, backend: Backend) -> bool {
+        self.backends.contains(&backend)
     }
 }
 

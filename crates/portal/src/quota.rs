@@ -64,10 +64,12 @@ fn get(call: &Call) -> Result<Answer, ApiError> {
     let mut accounts = live.accounts.list(None);
     accounts.retain(|one| person.accounts.get(&one.name_any()).is_some_and(|role| role.may_start()));
     let accounts = accounts.iter().map(|one| account(one, person)).collect();
-    let words = |list: Vec<(String, String)>| {
-        list.into_iter().filter_map(|(name, amount)| Some((word(&name)?, amount))).collect()
-    };
-    Answer::json(&QuotaView { limits: words(limits), used: words(used), accounts })
+    Answer::json(&QuotaView { limits: in_words(limits), used: in_words(used), accounts })
+}
+
+/// Limits of Kubernetes in words of people.
+pub(crate) fn in_words(list: Vec<(String, String)>) -> BTreeMap<String, String> {
+    list.into_iter().filter_map(|(name, amount)| Some((word(&name)?, amount))).collect()
 }
 
 /// Adds the shares of cards that Pods have to the whole ones that the cluster counts, as the limits do.

@@ -12,7 +12,7 @@ mod session;
 use std::time::Duration;
 
 pub(crate) use message::{Size, ended};
-pub(crate) use open::{Place, TerminalQuery, open};
+pub(crate) use open::{Place, TerminalQuery, open, socket};
 pub(crate) use seat::{Seat, Seats};
 pub(crate) use session::{container_of, terminal_size};
 

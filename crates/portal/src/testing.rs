@@ -17,6 +17,7 @@ pub(crate) fn person(name: &str) -> Person {
         platform_admin: false,
         accounts: BTreeMap::from([("default".to_owned(), AccountRole::Guest)]),
         must_change_password: false,
+        limits: BTreeMap::new(),
         scopes: None,
     }
 }

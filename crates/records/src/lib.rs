@@ -44,7 +44,7 @@ pub use issuer::{
 };
 pub use key::{Key, NewKey};
 pub use kubeconfig::Kubeconfig;
-pub use maintenance::Purged;
+pub use maintenance::{Keep, Purged};
 pub use page::{Cursor, Listing, MAX_LIMIT, Page};
 pub use port::{PortPlace, PortVisit, SharedPort};
 pub use records::{Records, Schema};

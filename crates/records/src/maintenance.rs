@@ -1,9 +1,24 @@
 //! Taking out what has ended and nobody asks for. The audit log has its own: [`Records::retain_audit`].
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::database::Query;
-use crate::{Records, Result};
+use crate::{Actor, AuditId, Records, Result, Retention};
+
+/// For how long what is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// Entries of the audit log; for ever if it is not said.
+    pub audit: Option<SignedDuration>,
+    /// Sessions, and what else let somebody in, after their end.
+    pub ended: SignedDuration,
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        Self { audit: None, ended: SignedDuration::from_hours(30 * 24) }
+    }
+}
 
 /// What was taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,5 +57,24 @@ impl Records {
             sessions: self.database.write(sessions.bind(ended_before)).await?,
             attempts: self.database.write(attempts.bind(now)).await?,
         })
+    }
+
+    /// Takes out what is older than `keep` says, and tells how many entries of the audit log were among it. `who` asks for
+    /// it, in the entries that tell of it; `id` begins their identifiers and was never used before.
+    pub async fn prune(&self, keep: Keep, (who, id): (&str, &str), now: Timestamp) -> Result<(Purged, u64)> {
+        let before = |kept| now.saturating_sub(kept).unwrap_or(Timestamp::MIN);
+        let purged = self.purge(before(keep.ended), now).await?;
+        let Some(kept) = keep.audit else { return Ok((purged, 0)) };
+        let mut total = 0;
+        for batch in 0.. {
+            let id = AuditId::new(format!("{id}-{batch}"));
+            let retention = Retention { id, actor: Actor::system(who), before: before(kept) };
+            let count = self.retain_audit(&retention, now).await?;
+            if count == 0 {
+                break;
+            }
+            total += count;
+        }
+        Ok((purged, total))
     }
 }

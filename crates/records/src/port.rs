@@ -22,7 +22,7 @@ macro_rules! visit_columns {
 pub struct PortPlace {
     /// The namespace of the workspace.
     pub namespace: String,
-    /// Its name.
+    /// Its name; that of something else with ports has its kind and a slash before (`job/train`).
     pub workspace: String,
     /// Its identifier in the cluster.
     pub uid: String,

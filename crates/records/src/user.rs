@@ -5,6 +5,8 @@
 mod change;
 mod guard;
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::database::{Lock, Query, Row, Transaction};
@@ -17,7 +19,7 @@ pub use change::{Standing, UserChange};
 macro_rules! columns {
     () => {
         "id, name, display_name, email, password_hash, password_changed_at, must_change_password, admin, \
-         generation, created_at, updated_at, last_login_at, disabled_at, expires_at"
+         generation, created_at, updated_at, last_login_at, disabled_at, expires_at, limits"
     };
 }
 pub(crate) use columns;
@@ -29,7 +31,7 @@ macro_rules! joined_columns {
          u.password_hash AS u_password_hash, u.password_changed_at AS u_password_changed_at, \
          u.must_change_password AS u_must_change_password, u.admin AS u_admin, u.generation AS u_generation, \
          u.created_at AS u_created_at, u.updated_at AS u_updated_at, u.last_login_at AS u_last_login_at, \
-         u.disabled_at AS u_disabled_at, u.expires_at AS u_expires_at"
+         u.disabled_at AS u_disabled_at, u.expires_at AS u_expires_at, u.limits AS u_limits"
     };
 }
 pub(crate) use joined_columns;
@@ -65,6 +67,8 @@ pub struct User {
     pub disabled_at: Option<Timestamp>,
     /// From when on they may not come in.
     pub expires_at: Option<Timestamp>,
+    /// The most they may have where an administrator said so, by the word for it.
+    pub limits: BTreeMap<String, String>,
 }
 
 impl User {
@@ -89,6 +93,7 @@ impl User {
             last_login_at: row.optional_time("last_login_at")?,
             disabled_at: row.optional_time("disabled_at")?,
             expires_at: row.optional_time("expires_at")?,
+            limits: row.optional_json("limits")?.unwrap_or_default(),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Clusters for tests: scenarios that are written once and run on every kind of cluster, and the parity suite that
 //! holds the embedded one to the real one. Start reading at [`scenario`]; docs/guide/testing.md shows how to use it.
 
+pub mod absent;
 pub mod build;
 pub mod parity;
 pub mod ports;

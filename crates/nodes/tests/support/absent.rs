@@ -1,14 +1,6 @@
 //! Saying what could not be tested.
 
-use std::{io::Write, path::Path};
-
-/// Says which test could not be made without `program`: past the test harness, which keeps what passing tests say to
-/// itself, and in a file that `dev/absent` reads.
+/// Says that the test that runs here could not be made without `program`.
 pub(crate) fn absent(program: &str) {
-    let test = std::thread::current().name().unwrap_or("unknown").to_owned();
-    let line = format!("absent: {program}: {test}\n");
-    let _ = std::io::stderr().write_all(line.as_bytes());
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("absent");
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
-    file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the target folder can be written");
+    maar_testkit::absent!(program);
 }

@@ -99,6 +99,7 @@ mod tests {
             platform_admin: false,
             accounts: BTreeMap::new(),
             must_change_password: false,
+            limits: BTreeMap::new(),
             scopes: None,
         }
     }

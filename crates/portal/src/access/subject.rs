@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use maar_api::Quantity;
+
 use super::{AccountRole, Object, Owner, Scope};
 
 /// Who asks.
@@ -25,6 +27,8 @@ pub(crate) struct Person {
     /// His part in each account that he has to do with.
     pub(crate) accounts: BTreeMap<String, AccountRole>,
     pub(crate) must_change_password: bool,
+    /// The most he may have where an administrator said so, by the word for it; see `namespace::limits`.
+    pub(crate) limits: BTreeMap<String, Quantity>,
     /// What the API key is made for; a session has none and may do everything its user may.
     pub(crate) scopes: Option<BTreeSet<Scope>>,
 }

@@ -119,13 +119,8 @@ pub(crate) async fn authenticate(
     headers: &HeaderMap,
     from: Whence,
 ) -> Result<Caller, ApiError> {
-    if let Some(value) = headers.get(header::AUTHORIZATION) {
+    if let Some(secret) = api_key(headers) {
         let wrong = || ApiError::new(Code::SignedOut, "the API key is not valid");
-        let text = value.to_str().map_err(|_| wrong())?;
-        let secret = text.strip_prefix("Bearer ").map(str::trim).ok_or_else(wrong)?;
-        if !secret.starts_with(KEY_PREFIX) {
-            return Err(wrong());
-        }
         return by_key(portal, hash(secret), from.address).await?.ok_or_else(wrong);
     }
     if let Some(token) = cookie::SESSION.read(headers, portal.settings.secure())
@@ -135,6 +130,16 @@ pub(crate) async fn authenticate(
     }
     let vouched = provider::vouched(portal, headers, from).await?;
     Ok(vouched.map_or(Caller::NOBODY, |(provider, user)| by_proxy(portal, provider, &user)))
+}
+
+/// The API key of a request. `Authorization` may hold other things, which proxies and browsers send along: only what begins
+/// as our keys do is meant for us.
+fn api_key(headers: &HeaderMap) -> Option<&str> {
+    const SCHEME: &str = "Bearer ";
+    let all = headers.get_all(header::AUTHORIZATION).into_iter().filter_map(|value| value.to_str().ok());
+    let keys =
+        all.filter(|text| text.get(..SCHEME.len()).is_some_and(|one| one.eq_ignore_ascii_case(SCHEME)));
+    keys.map(|text| text[SCHEME.len()..].trim_end()).find(|secret| secret.starts_with(KEY_PREFIX))
 }
 
 /// The caller as he is now, if he still is one: for streams that outlive the moment they were allowed in.
@@ -256,7 +261,8 @@ fn found<T>(looked_up: Result<T, maar_records::Error>) -> Result<Option<T>, ApiE
     }
 }
 
-fn person(portal: &Portal, user: &User, scopes: Option<BTreeSet<Scope>>) -> Person {
+/// Somebody as the portal knows him now.
+pub(crate) fn person(portal: &Portal, user: &User, scopes: Option<BTreeSet<Scope>>) -> Person {
     Person {
         id: user.id.as_str().to_owned(),
         name: user.name.clone(),
@@ -264,6 +270,12 @@ fn person(portal: &Portal, user: &User, scopes: Option<BTreeSet<Scope>>) -> Pers
         platform_admin: user.admin,
         accounts: portal.live.roles(&user.name),
         must_change_password: user.must_change_password,
+        // They were read when they were set.
+        limits: user
+            .limits
+            .iter()
+            .filter_map(|(what, text)| Some((what.clone(), text.parse().ok()?)))
+            .collect(),
         scopes,
     }
 }

@@ -3,6 +3,7 @@
 use super::{
     handlers::{self, Me, PasswordChange, SessionView},
     keys::{self, KeyView, MadeKey, NewKeyRequest},
+    limits::{self, LimitsRequest, LimitsView},
     login::{self, Login},
     preferences::{self, Preferences},
     provider::{self, BackQuery, CallbackQuery, DevelopmentLogin, LoginProviders},
@@ -149,5 +150,12 @@ fn of_users() -> Vec<Route> {
             users::revoke_sessions,
         )
         .says("End all sessions of a user"),
+        Route::at_once(Get, "/users/{id}/limits", "getLimits", (Verb::See, Target::User), limits::get)
+            .says("The most that a user may have, and what of it was said of him")
+            .answers::<LimitsView>(),
+        Route::new(Put, "/users/{id}/limits", "setLimits", (Verb::Change, Target::User), limits::set)
+            .says("Set the most that a user may have, whichever account pays; it holds at once")
+            .takes::<LimitsRequest>()
+            .answers::<LimitsView>(),
     ]
 }

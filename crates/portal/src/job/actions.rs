@@ -21,7 +21,9 @@ async fn change(call: &Call, spec: Value) -> Result<Answer, ApiError> {
     let job = call.job()?;
     let patch = json!({ "metadata": { "uid": job.uid() }, "spec": spec });
     let result = api(call, job).patch(&job.name_any(), &PatchParams::default(), &Patch::Merge(&patch)).await;
-    result.map_err(|error| ApiError::of_cluster(&format!("job {}", job.name_any()), error))?;
+    let changed = result.map_err(|error| ApiError::of_cluster(&format!("job {}", job.name_any()), error))?;
+    let (namespace, generation) = (job.namespace().unwrap_or_default(), changed.metadata.generation);
+    call.portal.live.jobs.changed(&namespace, &job.name_any(), generation).await;
     let before = json!({ "suspend": job.spec.suspend, "cancel": job.spec.cancel });
     Ok(Answer::done().change(Some(before), Some(spec)))
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{
     Why,
     new::{NewJob, plan},
-    view::{JobView, detail, object_of, parent_of, view},
+    view::{JobView, detail, object_of, parent_of, pod_view, view},
 };
 use crate::{
     access::Verb,
@@ -164,6 +164,12 @@ pub(super) fn get(call: &Call) -> Result<Answer, ApiError> {
     Answer::json(&detail(job, &refs(&pods_of(call, job)), readable))
 }
 
+/// `GET …/pods`.
+pub(super) fn pods(call: &Call) -> Result<Answer, ApiError> {
+    let found = page(pods_of(call, call.job()?), &call.query::<PageQuery>()?, |pod| pod.name.clone())?;
+    Answer::json(&found.map(|pod| pod_view(&pod)))
+}
+
 /// `GET …/why`.
 pub(super) fn why(call: &Call) -> Result<Answer, ApiError> {
     let job = call.job()?;
@@ -218,7 +224,7 @@ pub(super) async fn events(call: Call) -> Result<Answer, ApiError> {
     let job = call.job()?;
     let pods = pods_of(&call, job).into_iter().take(10).map(|pod| ("Pod", pod.name.clone()));
     let names: Vec<(&str, String)> = std::iter::once(("AIJob", job.name_any())).chain(pods).collect();
-    Answer::json(&pod::events(&call.portal.client, &job.namespace().unwrap_or_default(), &names).await?)
+    pod::events(&call, &job.namespace().unwrap_or_default(), &names).await
 }
 
 /// `GET …/describe`.
@@ -228,7 +234,7 @@ pub(super) async fn description(call: Call) -> Result<Answer, ApiError> {
     let pods: Vec<String> = pods_of(&call, job).into_iter().take(10).map(|pod| pod.name.clone()).collect();
     let names = pods.iter().map(|pod| ("Pod", pod.clone()));
     let names: Vec<(&str, String)> = std::iter::once(("AIJob", job.name_any())).chain(names).collect();
-    let events = pod::events(client, &namespace, &names).await?;
+    let events = pod::newest_events(client, &namespace, &names).await?;
     let pods = pod::some(client, &namespace, &pods).await?;
     let object = serde_json::to_value(&**job).unwrap_or_default();
     let text =

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kube::api::ObjectMeta;
 use maar_api::{
     names,
-    v1alpha1::{AIJob, AIJobSpec},
+    v1alpha1::{AIJob, AIJobSpec, Backend},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::{
     access::Person,
     profile::Profiles,
-    rules::{Wrong, check_mounts, check_name, check_template},
+    rules::{Wrong, check_mounts, check_name, check_template, check_word},
 };
 
 /// A manifest of an AIJob, as for kubectl; namespace and user are the asker's.
@@ -67,12 +67,17 @@ pub(crate) fn plan(asked: NewJob, person: &Person, profiles: &Profiles) -> Resul
     check_name("metadata.name", &metadata.name, 40)?;
     let words = [("metadata.labels", &metadata.labels), ("metadata.annotations", &metadata.annotations)];
     for (field, words) in words {
-        if let Some(name) = words.keys().find(|name| name.starts_with("maar.io/")) {
-            return Err(Wrong::new(field, format!("{name} is for Maar to set")));
+        for name in words.keys() {
+            check_word(field, name)?;
         }
     }
     check_mounts("spec.mounts", &spec.mounts)?;
     let granted = profiles.granted(person, spec.account());
+    if spec.backend != Backend::Maar && !granted.left_to(spec.backend) {
+        let why =
+            "another scheduler counts neither accounts nor what their members may have: only with a profile";
+        return Err(Wrong::new("spec.backend", why));
+    }
     for (index, task) in spec.tasks.iter().enumerate() {
         check_template(&format!("spec.tasks[{index}].template"), &task.template, &granted)?;
     }
@@ -130,6 +135,9 @@ mod tests {
             field(json!({}), json!({ "mounts": [{ "path": "/a", "claim": "c", "subPath": "a/../.." }] })),
             "spec.mounts[0].subPath"
         );
+        let queue = json!({ "annotations": { "scheduling.volcano.sh/queue-name": "rich" } });
+        assert_eq!(field(queue, json!({})), "metadata.annotations");
+        assert_eq!(field(json!({}), json!({ "backend": "Volcano" })), "spec.backend");
         let privileged = json!({ "tasks": [{ "name": "main", "template": { "spec": { "containers": [
             { "name": "main", "image": "busybox", "securityContext": { "privileged": true } },
         ] } } }] });
@@ -137,5 +145,14 @@ mod tests {
             field(json!({}), privileged),
             "spec.tasks[0].template.spec.containers[0].securityContext.privileged"
         );
+    }
+
+    #[test]
+    fn a_profile_leaves_jobs_to_volcano() {
+        let profiles =
+            Profiles::parse("profiles: [{ name: a, accounts: [lab], backends: [Volcano] }]").unwrap();
+        let asked = |account: &str| job(&json!({}), &json!({ "backend": "Volcano", "account": account }));
+        assert_eq!(plan(asked("lab"), &person("ada"), &profiles).unwrap().spec.backend, Backend::Volcano);
+        assert_eq!(plan(asked("other"), &person("ada"), &profiles).unwrap_err().field, "spec.backend");
     }
 }

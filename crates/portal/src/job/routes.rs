@@ -4,12 +4,12 @@ use super::{
     Why, actions,
     handlers::{self, ContainerQuery, JobList, JobQuery, PodQuery},
     new::NewJob,
-    view::{JobDetail, JobView},
+    view::{JobDetail, JobPod, JobView},
 };
 use crate::{
     access::{Kind, Verb},
     node::{Usage, UsageQuery},
-    page::PageQuery,
+    page::{Page, PageQuery},
     pod::{EventView, LogQuery},
     route::{
         Method::{Delete, Get, Post},
@@ -65,6 +65,10 @@ pub(crate) fn routes() -> Vec<Route> {
 /// Routes by which people look into one job.
 fn looking(one: Target) -> Vec<Route> {
     vec![
+        Route::at_once(Get, "/jobs/{namespace}/{name}/pods", "listJobPods", (Verb::See, one), handlers::pods)
+            .says("Its Pods by name, however many it has")
+            .query::<PageQuery>()
+            .answers::<Page<JobPod>>(),
         Route::at_once(Get, "/jobs/{namespace}/{name}/why", "explainJob", (Verb::See, one), handlers::why)
             .says("Why it waits, and when it may start")
             .answers::<Why>(),
@@ -101,8 +105,9 @@ fn looking(one: Target) -> Vec<Route> {
             (Verb::Read, one),
             handlers::events,
         )
-        .says("What happened to it and its first Pods")
-        .answers::<Vec<EventView>>(),
+        .says("What happened to it and its first Pods, newest first")
+        .query::<PageQuery>()
+        .answers::<Page<EventView>>(),
         Route::new(
             Get,
             "/jobs/{namespace}/{name}/describe",

@@ -68,9 +68,14 @@ impl Why {
     }
 
     fn take_queue(&mut self, queue: QueueStatus) {
+        let said = queue.message.clone().unwrap_or_default();
         self.sentences.extend(queue.message);
         for one in queue.filters {
-            self.say(format!("{} nodes {}.", one.nodes, one.filter));
+            // What the sentence of the queue says already is not said twice.
+            if !said.contains(&format!("{} {}", one.nodes, one.filter)) {
+                let nodes = if one.nodes == 1 { "node" } else { "nodes" };
+                self.say(format!("{} {nodes} {}.", one.nodes, one.filter));
+            }
         }
         self.position = queue.position;
         self.waits_for = queue.waits_for;
@@ -95,6 +100,30 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_keeps_nodes_away_is_said_once() {
+        let filter = |nodes: i32, filter: &str| json!({ "filter": filter, "nodes": nodes });
+        let job: AIJob = serde_json::from_value(json!({
+            "metadata": { "name": "train" },
+            "spec": { "tasks": [{ "name": "main", "template": {} }] },
+            "status": {
+                "phase": "Pending", "attempt": 0, "retries": 0, "preemptions": 0,
+                "queue": {
+                    "message": "no node has room for it: of 3 nodes 2 are not ready",
+                    "filters": [filter(2, "are not ready"), filter(1, "has a taint that it does not tolerate")],
+                },
+            },
+        }))
+        .unwrap();
+        let said = Why::of_job(&job, &[]).sentences;
+        let want = [
+            "The job train is Pending.",
+            "no node has room for it: of 3 nodes 2 are not ready",
+            "1 node has a taint that it does not tolerate.",
+        ];
+        assert_eq!(said, want);
+    }
 
     #[test]
     fn a_waiting_job_in_sentences() {

@@ -28,6 +28,8 @@ impl Work {
 /// What pages need of a Pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PodFacts {
+    /// Tells it from a namesake that was made later.
+    pub(crate) uid: Option<String>,
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) node: Option<String>,
@@ -70,6 +72,7 @@ impl PodFacts {
         let refused =
             conditions.into_iter().flatten().find(|one| one.type_ == "PodScheduled" && one.status == "False");
         Self {
+            uid: pod.uid(),
             namespace: pod.namespace().unwrap_or_default(),
             name: pod.name_any(),
             node: pod.spec.as_ref().and_then(|spec| spec.node_name.clone()),

@@ -81,6 +81,19 @@ impl<T> Store<T> {
         let _ = tokio::time::timeout(Duration::from_secs(2), seen).await;
     }
 
+    /// Waits until the watch has told what an object has become, or for a moment: so that who changed it does not read
+    /// what it was.
+    pub(crate) async fn changed(&self, namespace: &str, name: &str, generation: Option<i64>)
+    where
+        T: Resource,
+    {
+        let mut version = self.version.subscribe();
+        let seen = version.wait_for(|_| {
+            self.get(namespace, name).is_none_or(|object| object.meta().generation >= generation)
+        });
+        let _ = tokio::time::timeout(Duration::from_secs(2), seen).await;
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.objects.read().len()
@@ -185,5 +198,27 @@ mod tests {
         assert_eq!((names(&store, None), gone.len()), (vec!["two".to_owned()], 2));
         take(Event::Delete(pod("b", "two")));
         assert!(store.get("b", "two").is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_changed_something_waits_until_the_change_is_seen() {
+        let store = Store::<Pod>::default();
+        let mut writer = store.writer();
+        let mut put = |generation: i64| {
+            let mut pod = pod("a", "one");
+            pod.metadata.generation = Some(generation);
+            writer.take(Event::Apply(pod), Some);
+        };
+        put(1);
+        let begin = tokio::time::Instant::now();
+        let mut waiting = Box::pin(store.changed("a", "one", Some(2)));
+        assert!(futures::poll!(&mut waiting).is_pending(), "it was read before the change");
+        put(2);
+        waiting.await;
+        assert_eq!(begin.elapsed(), Duration::ZERO);
+        store.changed("a", "two", Some(1)).await;
+        assert_eq!(begin.elapsed(), Duration::ZERO, "what is gone does not change");
+        store.changed("a", "one", Some(3)).await;
+        assert_eq!(begin.elapsed(), Duration::from_secs(2), "late news are no fault");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use maar_api::{Quantity, ResourceList};
+use maar_api::{Quantity, ResourceList, resources::is_extended};
 use serde::Deserialize;
 
 use crate::access::Person;
@@ -36,6 +36,23 @@ impl Default for UserLimits {
             requests: ResourceList::default(),
         }
     }
+}
+
+/// Words for what is counted or measured; anything else that can be limited is a resource with a domain.
+const WORDS: [&str; 7] = ["workspaces", "jobs", "pods", "volumes", "storage", "cpu", "memory"];
+
+/// Whether limits that somebody says make sense; the error names the word and says why not.
+pub(crate) fn check_limits(limits: &BTreeMap<String, Quantity>) -> Result<(), (String, String)> {
+    for (what, amount) in limits {
+        if !WORDS.contains(&what.as_str()) && !is_extended(what) {
+            let why = format!("is one of {}, or a resource such as nvidia.com/gpu", WORDS.join(", "));
+            return Err((what.clone(), why));
+        }
+        UserLimits::default()
+            .set(what, *amount)
+            .map_err(|why| (what.clone(), format!("{amount} is {why}")))?;
+    }
+    Ok(())
 }
 
 impl UserLimits {
@@ -108,9 +125,11 @@ impl SpecialLimits {
             }
         }
         told.extend(self.users.get(&person.name).cloned().unwrap_or_default());
+        // What was said last, while the portal runs, holds.
+        told.extend(person.limits.clone());
         let mut limits = usual.clone();
         for (what, amount) in told {
-            // The file was read, so every amount makes sense.
+            // All of it was read before, so every amount makes sense.
             let _ = limits.set(&what, amount);
         }
         limits
@@ -154,6 +173,14 @@ accounts:
         assert_eq!((student.workspaces, cards(&student)), (2, Quantity::from_units(1)), "less than usual");
         let both = of("eve", &[("class", AccountRole::Member), ("hpc", AccountRole::Admin)]);
         assert_eq!((both.workspaces, cards(&both)), (2, Quantity::from_units(32)), "the most of both");
+        let mut told = person("ada");
+        told.limits = BTreeMap::from([("workspaces".to_owned(), Quantity::from_units(7))]);
+        let told = SpecialLimits::parse(FILE).unwrap().of(&told, &UserLimits::default());
+        assert_eq!(
+            (told.workspaces, cards(&told)),
+            (7, Quantity::from_units(16)),
+            "what was said of her last"
+        );
         let looks = of("vic", &[("hpc", AccountRole::Viewer)]);
         assert_eq!(cards(&looks), Quantity::from_units(4), "who starts nothing there has nothing of it");
     }

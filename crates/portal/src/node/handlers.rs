@@ -16,11 +16,11 @@ use super::{
     overview::{Entry, Made},
     summary::{FirstPage, Message, Mine},
     usage::{self, Usage, UsageQuery},
-    view::{NodeView, given, work_of},
+    view::{CardsView, NodeView, given, work_of},
 };
 use crate::{
     access::{Audience, Kind, Object, Verb},
-    cards::{STEP, STEPS},
+    cards::{CardKey, STEP, STEPS},
     error::ApiError,
     job::matches_search,
     live::{PodFacts, Work},
@@ -146,8 +146,25 @@ pub(crate) struct Strips {
     step: i64,
     /// When the first step begins, in seconds since 1970.
     begin: i64,
-    /// By node and number of the card: the mean of each step in percent, where it is known.
-    nodes: BTreeMap<String, BTreeMap<String, Vec<Option<u8>>>>,
+    /// By node, kind of card and number of the card: the mean of each step in percent, where it is known.
+    nodes: BTreeMap<String, BTreeMap<String, OfKind>>,
+}
+
+/// Strips of the cards of one kind, by their numbers.
+type OfKind = BTreeMap<String, Vec<Option<u8>>>;
+
+/// Strips as the cards of a node are shown: two kinds of cards in one node count from zero each.
+fn by_kind(kinds: &[CardsView], strips: &BTreeMap<CardKey, Vec<Option<u8>>>) -> BTreeMap<String, OfKind> {
+    let strip = |resource: &str, index: u32| {
+        strips.get(&CardKey::new(resource, index)).map(|strip| (index.to_string(), strip.clone()))
+    };
+    kinds
+        .iter()
+        .map(|kind| {
+            let cards = kind.cards.iter().filter_map(|card| strip(&kind.resource, card.index));
+            (kind.resource.clone(), cards.collect())
+        })
+        .collect()
 }
 
 /// `GET /nodes/history`.
@@ -163,15 +180,13 @@ fn history(call: &Call) -> Result<Answer, ApiError> {
     let bytes = call.portal.overview.answer(&made, question, || {
         let strips = call.portal.cards.with_history(|history| {
             let steps = (hours * 4).min(STEPS);
-            let mut nodes: BTreeMap<String, BTreeMap<String, Vec<Option<u8>>>> = BTreeMap::new();
+            let mut nodes = BTreeMap::new();
             for (node, cards) in history.strips(steps) {
-                if query.node.as_deref().is_none_or(|wanted| wanted == node) {
-                    // Of two makers in one node the first wins; nobody builds such nodes.
-                    let mut strips = BTreeMap::new();
-                    for (card, strip) in cards {
-                        strips.entry(card.index.to_string()).or_insert(strip);
-                    }
-                    nodes.insert(node.to_owned(), strips);
+                // A node that is gone is shown nowhere, and its past neither.
+                if query.node.as_deref().is_none_or(|wanted| wanted == node)
+                    && let Some(entry) = made.node(node)
+                {
+                    nodes.insert(node.to_owned(), by_kind(&entry.view.cards, &cards.collect()));
                 }
             }
             Strips { step: STEP, begin: history.begin(steps), nodes }
@@ -350,11 +365,39 @@ fn cards_of(pod: &PodFacts, kinds: &CardKinds) -> usize {
 mod tests {
     use maar_api::names;
 
-    use super::*;
+    use super::{super::view::CardView, *};
     use crate::{
         access::{AccountRole, may},
         testing::{person, subject},
     };
+
+    #[test]
+    fn two_kinds_of_cards_in_one_node_have_a_past_each() {
+        let card = |index| CardView {
+            index,
+            holders: Vec::new(),
+            exclusive: false,
+            free_at: None,
+            utilisation: None,
+            memory_used: None,
+            memory_total: None,
+            temperature: None,
+        };
+        let kind = |resource: &str| CardsView {
+            resource: resource.to_owned(),
+            held_unknown: None,
+            cards: vec![card(0), card(1)],
+        };
+        let (gpu, ascend) = ("nvidia.com/gpu", "huawei.com/Ascend910");
+        let strips = BTreeMap::from([
+            (CardKey::new(gpu, 0), vec![Some(10)]),
+            (CardKey::new(ascend, 0), vec![Some(90)]),
+            (CardKey::new(ascend, 7), vec![Some(1)]),
+        ]);
+        let found = serde_json::to_value(by_kind(&[kind(gpu), kind(ascend)], &strips)).unwrap();
+        let wanted = serde_json::json!({ gpu: { "0": [10] }, ascend: { "0": [90] } });
+        assert_eq!(found, wanted, "each its own, and none for a card that is not there");
+    }
 
     #[test]
     fn pods_that_no_account_pays_for_are_not_those_of_the_account_of_everyone() {

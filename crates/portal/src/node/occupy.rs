@@ -64,6 +64,11 @@ async fn occupy(call: Call) -> Result<Answer, ApiError> {
     let own = old.as_ref().and_then(|_| node.labels().get(names::LABEL_POOL)).cloned();
     let pool = match &asked.account {
         Some(account) => {
+            // It becomes a part of a path.
+            let letter = |one: char| one.is_ascii_lowercase() || one.is_ascii_digit() || "-.".contains(one);
+            if account.is_empty() || !account.chars().all(letter) {
+                return Err(ApiError::invalid("account", "does not exist"));
+            }
             let pool = pool_of(account);
             if pool.len() > 63 {
                 return Err(ApiError::invalid("account", "has a name too long to be a label"));

@@ -4,7 +4,7 @@ use axum::body::Body;
 use k8s_openapi::api::core::v1::{Pod, PodSpec, PodTemplateSpec};
 use kube::{
     Api, ResourceExt as _,
-    api::{DeleteParams, ObjectMeta},
+    api::{DeleteParams, ObjectMeta, Preconditions},
 };
 use maar_api::names;
 use schemars::JsonSchema;
@@ -191,7 +191,10 @@ async fn create(call: Call) -> Result<Answer, ApiError> {
 
 async fn delete(call: Call) -> Result<Answer, ApiError> {
     let pod = call.pod()?;
-    let result = api(&call, &pod.namespace).delete(&pod.name, &DeleteParams::default()).await;
+    // The Pod that was looked at, and no namesake that has taken its place.
+    let only = Preconditions { uid: pod.uid.clone(), resource_version: None };
+    let how = DeleteParams::default().preconditions(only);
+    let result = api(&call, &pod.namespace).delete(&pod.name, &how).await;
     result.map_err(|error| ApiError::of_cluster("this pod", error))?;
     Ok(Answer::done().change(Some(json!({ "account": pod.account, "node": pod.node })), None))
 }

@@ -37,6 +37,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .answers::<Page<PolicyView>>(),
         Route::new(Post, "/policies/preview", "previewPolicy", (Verb::Start, all), show)
             .says("What a policy would do now, whether it is there or not; nothing is changed")
+            .query::<PageQuery>()
             .takes::<PreviewRequest>()
             .answers::<Preview>(),
         Route::new(Put, "/policies/{name}", "setPolicy", one, set)
@@ -92,7 +93,8 @@ async fn show(call: Call) -> Result<Answer, ApiError> {
         policy.ok_or_else(|| ApiError::invalid("policy", "is not said, and the account has none"))?;
     check(&policy, "policy.")?;
     let made = preview(&call.portal, &asked.account, &policy, call.now()).await?;
-    let after = json!({ "hash": made.hash, "policy": policy, "findings": made.findings.len() });
+    let made = made.paged(&call.query::<PageQuery>()?)?;
+    let after = json!({ "hash": made.hash, "policy": policy, "findings": made.total });
     Ok(Answer::json(&made)?.about(asked.account).change(None, Some(after)))
 }
 
@@ -158,7 +160,7 @@ pub(crate) struct Switch {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Switched {
     enabled: bool,
-    /// What it does now, if it was switched on.
+    /// What it does now, if it was switched on; the first of it, if that is much.
     #[serde(skip_serializing_if = "Option::is_none")]
     preview: Option<Preview>,
 }
@@ -180,7 +182,10 @@ async fn enable(call: Call) -> Result<Answer, ApiError> {
     })
     .await?;
     let shown = match made.spec.cleanup.as_ref().filter(|_| asked.enabled) {
-        Some(policy) => Some(preview(&call.portal, &name, policy, call.now()).await?),
+        Some(policy) => {
+            let made = preview(&call.portal, &name, policy, call.now()).await?;
+            Some(made.paged(&PageQuery::default())?)
+        }
         None => None,
     };
     let answer = Answer::json(&Switched { enabled: asked.enabled, preview: shown })?;

@@ -19,6 +19,7 @@ use crate::{
     error::ApiError,
     live::PodFacts,
     node::given,
+    page::{Page, PageQuery, page},
     portal::Portal,
 };
 
@@ -52,9 +53,25 @@ pub(crate) struct Preview {
     /// Whether it is known how much cards are used, for as long as the policy looks back; if not, nothing counts as idle
     /// here.
     card_use_known: bool,
+    /// What it would do with what, by namespace; a page of it.
     pub(super) findings: Vec<FindingView>,
+    /// Asks for the next page, as `cursor`; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+    /// How much it would do something with, on all pages.
+    pub(super) total: usize,
     /// How much it leaves alone.
     left_alone: usize,
+}
+
+impl Preview {
+    /// The page of it that is asked for.
+    pub(super) fn paged(mut self, query: &PageQuery) -> Result<Self, ApiError> {
+        let place = |one: &FindingView| (one.namespace.clone(), one.kind.clone(), one.name.clone());
+        self.findings.sort_by_cached_key(place);
+        let Page { items, next } = page(self.findings, query, place)?;
+        Ok(Self { findings: items, next, ..self })
+    }
 }
 
 /// Tells policies apart by what they say, switched on or not.
@@ -64,7 +81,7 @@ pub(super) fn hash(policy: &CleanupSpec) -> String {
     crate::identity::hex(&Sha256::digest(text)[..16])
 }
 
-/// What `policy` would do for `account` and those below it that have none of their own.
+/// All that `policy` would do for `account` and those below it that have none of their own.
 pub(super) async fn preview(
     portal: &Portal,
     account: &str,
@@ -103,7 +120,9 @@ pub(super) async fn preview(
     Ok(Preview {
         hash: hash(policy),
         card_use_known: known,
+        total: touched.len(),
         findings: touched.into_iter().map(view).collect(),
+        next: None,
         left_alone: left.len(),
     })
 }

@@ -1,7 +1,8 @@
 //! A command in a workspace, by WebSocket, for `maar workspace exec` and `maar cp`.
 //!
 //! The first byte of each binary message says what the rest is: 0 input of the command (nothing behind it ends the
-//! input), 1 its output, 2 its errors, 3 how it ended, as JSON.
+//! input), 1 its output, 2 its errors, 3 how it ended, as JSON, 4 that the screen has another size: columns and rows, two
+//! bytes each, the high one first.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +12,7 @@ use futures::{SinkExt as _, StreamExt as _, stream::SplitStream};
 use k8s_openapi::api::core::v1::Pod;
 use kube::{
     Api, ResourceExt as _,
-    api::{AttachParams, AttachedProcess},
+    api::{AttachParams, AttachedProcess, TerminalSize},
 };
 use schemars::JsonSchema;
 use serde_json::json;
@@ -30,7 +31,7 @@ use crate::{
     error::{ApiError, Code},
     route::{Answer, Call},
     stream::until_denied,
-    terminal::{Seat, Size, container_of, ended, terminal_size},
+    terminal::{Seat, Size, container_of, ended, socket, terminal_size},
     workspace::{object_of, pod_of},
 };
 
@@ -47,6 +48,7 @@ const STDIN: u8 = 0;
 const STDOUT: u8 = 1;
 const STDERR: u8 = 2;
 const END: u8 = 3;
+const SIZE: u8 = 4;
 
 /// Which command.
 #[derive(Debug, Default, PartialEq, Eq, JsonSchema)]
@@ -108,18 +110,13 @@ pub(super) fn open(call: &Call) -> Result<Answer, ApiError> {
     if !runs(workspace) {
         return Err(ApiError::new(Code::Conflict, "the workspace is not running"));
     }
-    let wrong = || ApiError::invalid("upgrade", format!("connect by WebSocket with the protocol {PROTOCOL}"));
-    let upgrade = call.upgrade().ok_or_else(wrong)?.protocols([PROTOCOL]);
-    if upgrade.selected_protocol().is_none() {
-        return Err(wrong());
-    }
+    let upgrade = socket(call, PROTOCOL, LARGEST)?;
     let most = call.portal.settings.terminals.most;
     let seat = call.portal.terminals.take(&call.person()?.id, most);
     let seat = seat.ok_or_else(|| {
         ApiError::new(Code::TooMany, format!("you have {most} terminals and commands open already"))
     })?;
     let session = Exec { pod: pod_of(workspace), call: Arc::new(call.clone()), query, size, seat };
-    let upgrade = upgrade.max_message_size(LARGEST).max_frame_size(LARGEST);
     Ok(Answer::whole(upgrade.on_upgrade(move |socket| session.serve(socket))))
 }
 
@@ -169,7 +166,8 @@ impl Exec {
             Err(_) => return because("the Pod does not answer"),
         };
         let Some(status) = process.take_status() else { return because("the cluster gave no status") };
-        if let Some(mut sizes) = process.terminal_size() {
+        let mut sizes = process.terminal_size();
+        if let Some(sizes) = &mut sizes {
             // A program that is gone already says so by its status.
             let _ = sizes.send(terminal_size(self.size)).await;
         }
@@ -184,7 +182,7 @@ impl Exec {
         let denied = until_denied(portal, self.call.caller.clone(), Verb::Enter, object_of(workspace));
         tokio::select! {
             ended = shown => ended,
-            why = take(incoming, stdin, self.query.tty, pace * 3) => because(why),
+            why = take(incoming, stdin, sizes, pace * 3) => because(why),
             () = ping(messages, pace) => because("the client has left"),
             () = denied => because("you may no longer be here: the session has ended or was revoked"),
         }
@@ -244,11 +242,18 @@ async fn ping(messages: &mpsc::Sender<Message>, pace: Duration) {
     }
 }
 
-/// Takes the input until there is a reason to end.
+/// The size in a message that tells one.
+fn size_of(bytes: &[u8]) -> Option<Size> {
+    let &[SIZE, wide, narrow, high, low] = bytes else { return None };
+    let (columns, rows) = (u16::from_be_bytes([wide, narrow]), u16::from_be_bytes([high, low]));
+    Size { columns, rows }.checked()
+}
+
+/// Takes the input until there is a reason to end. Where there are sizes, there is a screen.
 async fn take(
     incoming: &mut SplitStream<WebSocket>,
     mut stdin: Option<impl AsyncWrite + Unpin>,
-    terminal: bool,
+    mut sizes: Option<futures::channel::mpsc::Sender<TerminalSize>>,
     silence: Duration,
 ) -> &'static str {
     loop {
@@ -267,14 +272,20 @@ async fn take(
                 }
             }
             // Terminals have no end, only whoever types; a kubelet would take what the program writes away with it.
-            (Some(&STDIN), Some(_)) if terminal => {}
+            (Some(&STDIN), Some(_)) if sizes.is_some() => {}
             (Some(&STDIN), Some(open)) => {
                 let _ = open.shutdown().await;
                 stdin = None;
             }
             // It has ended its input, and is not sent what comes behind.
             (Some(&STDIN), None) => {}
-            _ => return "a message was not understood: it begins with 0",
+            (Some(&SIZE), _) => match (size_of(&bytes), &mut sizes) {
+                // A program that is gone already says so by its status.
+                (Some(size), Some(sizes)) => drop(sizes.send(terminal_size(size)).await),
+                (Some(_), None) => {}
+                (None, _) => return "a message was not understood: no screen is of this size",
+            },
+            _ => return "a message was not understood: it begins with 0 or 4",
         }
     }
 }
@@ -282,6 +293,14 @@ async fn take(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_size_of_a_screen_is_four_bytes() {
+        assert_eq!(size_of(&[SIZE, 1, 0, 0, 50]), Some(Size { columns: 256, rows: 50 }));
+        for wrong in [&[SIZE][..], &[SIZE, 0, 0, 0, 50], &[SIZE, 0, 80, 0, 24, 0], &[STDIN, 0, 80, 0, 24]] {
+            assert_eq!(size_of(wrong), None, "{wrong:?}");
+        }
+    }
 
     #[test]
     fn a_command_is_read_word_by_word() {

@@ -23,7 +23,7 @@ use crate::{
     error::{ApiError, Code},
     route::{Answer, Call},
     stream::until_denied,
-    terminal::Seat,
+    terminal::{Seat, socket},
     workspace::{object_of, pod_of},
 };
 
@@ -51,17 +51,12 @@ pub(super) fn open(call: &Call) -> Result<Answer, ApiError> {
         return Err(ApiError::new(Code::Conflict, "the workspace is not running"));
     }
     let pod = pod_of(workspace);
-    let wrong = || ApiError::invalid("upgrade", format!("connect by WebSocket with the protocol {PROTOCOL}"));
-    let upgrade = call.upgrade().ok_or_else(wrong)?.protocols([PROTOCOL]);
-    if upgrade.selected_protocol().is_none() {
-        return Err(wrong());
-    }
+    let upgrade = socket(call, PROTOCOL, LARGEST)?;
     let seat = call.portal.forwards.take(&call.person()?.id, MOST);
     let seat = seat.ok_or_else(|| {
         ApiError::new(Code::TooMany, format!("you have {MOST} forwarded connections open already"))
     })?;
     let session = Forward { call: Arc::new(call.clone()), pod, port, seat };
-    let upgrade = upgrade.max_message_size(LARGEST).max_frame_size(LARGEST);
     Ok(Answer::whole(upgrade.on_upgrade(move |socket| session.serve(socket))))
 }
 

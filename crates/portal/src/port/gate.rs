@@ -4,14 +4,14 @@ use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 
 use futures::{FutureExt as _, future::BoxFuture};
 use jiff::Timestamp;
-use maar_api::v1alpha1::Workspace;
 use maar_gateway::ports::{AppLabel, Entry, Gate, Io, Pass, Proof, Refusal, Visit};
 use maar_records::{Actor, ActorKind, AuditId, Outcome, PortPlace, PortVisit, TokenHash, UserId};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    reach::{connect, place_of, runs},
+    behind::{Behind, about, label_of},
+    reach::connect,
     sharing::{Comes, admits},
 };
 use crate::{
@@ -19,7 +19,6 @@ use crate::{
     error::ApiError,
     identity::{Caller, by_proof, counted, hash, identifier, secret},
     portal::Portal,
-    workspace::{object_of, pod_of},
 };
 
 /// How proofs of links begin; those of users begin otherwise.
@@ -44,23 +43,21 @@ impl PortGate {
         self.portal.clock.now()
     }
 
-    /// What is behind a label that somebody was let in to: the same workspace, not one of the same name.
-    fn workspace(&self, place: &PortPlace) -> Result<Arc<Workspace>, Refusal> {
-        let found = self.portal.live.workspaces.get(&place.namespace, &place.workspace);
-        let found = found.filter(|found| place_of(found, place.port) == *place);
-        found.ok_or(Refusal::SignedOut)
+    /// What is behind a label that somebody was let in to.
+    fn behind(&self, place: &PortPlace) -> Result<Behind, Refusal> {
+        Behind::find(&self.portal, place).ok_or(Refusal::SignedOut)
     }
 
     /// Who came by a proof, if he still may.
     async fn check(&self, visit: &PortVisit) -> Result<Option<Caller>, Refusal> {
-        let workspace = self.workspace(&visit.place)?;
+        let behind = self.behind(&visit.place)?;
         let share = self.portal.records.shared_port(&visit.place, self.now()).await.map_err(broken)?;
         if let Some(secret) = visit.proof.strip_prefix(LINK) {
             let comes = TokenHash::new(secret);
             return if admits(share.as_ref(), Comes::Link(&comes)) { Ok(None) } else { Err(Refusal::Stale) };
         }
         let caller = by_proof(&self.portal, &visit.proof).await.map_err(broken)?.ok_or(Refusal::SignedOut)?;
-        let object = object_of(&workspace);
+        let object = behind.object();
         let enter = may(&caller.subject, Verb::Enter, &object);
         let comes = Comes::User { enter, visit: may(&caller.subject, Verb::Visit, &object) };
         if admits(share.as_ref(), comes) { Ok(Some(caller)) } else { Err(Refusal::Denied) }
@@ -125,13 +122,12 @@ impl PortGate {
             },
             None => Actor { kind: ActorKind::Anonymous, id: None, name: "nobody".to_owned(), via: None },
         };
-        let name = match result {
-            Ok((_, visit, _)) => format!("{}/{}", visit.place.namespace, visit.place.workspace),
-            Err(_) => entry.label.to_string(),
+        let (kind, name) = match result {
+            Ok((_, visit, _)) => about(&visit.place),
+            Err(_) => ("workspace", entry.label.to_string()),
         };
         let id = AuditId::new(identifier(&self.portal.entropy, "visit")?);
-        let mut written =
-            maar_records::Entry::new(id, self.now(), actor, "visitPort", ("workspace", name.as_str()));
+        let mut written = maar_records::Entry::new(id, self.now(), actor, "visitPort", (kind, name.as_str()));
         written.address = entry.address.map(|address| address.to_string());
         written.after = Some(serde_json::json!({ "port": entry.label.port() }));
         let how = if matches!(entry.proof, Proof::Link(_)) { "by a link" } else { "by a ticket" };
@@ -161,16 +157,9 @@ impl PortGate {
         if label_of(&visit.place) != *label {
             return Err(Refusal::SignedOut);
         }
-        let workspace = self.workspace(&visit.place)?;
-        if !runs(&workspace) {
-            return Err(Refusal::Asleep);
-        }
-        Ok(Visit {
-            id: id.as_str().to_owned(),
-            namespace: visit.place.namespace,
-            pod: pod_of(&workspace),
-            port: visit.place.port,
-        })
+        let pod = self.behind(&visit.place)?.pod(&self.portal).ok_or(Refusal::Asleep)?;
+        let (namespace, port) = (visit.place.namespace, visit.place.port);
+        Ok(Visit { id: id.as_str().to_owned(), namespace, pod, port })
     }
 
     fn remember(&self, id: &TokenHash, visit: &PortVisit) {
@@ -212,10 +201,6 @@ fn key_of(portal: &Portal, key: &str) -> String {
         Some(maar_gateway::ports::Apps::Path { .. }) => key.to_owned(),
         _ => String::new(),
     }
-}
-
-fn label_of(place: &PortPlace) -> AppLabel {
-    AppLabel::of(&place.namespace, &place.workspace, place.port)
 }
 
 fn broken(error: impl std::fmt::Display) -> Refusal {

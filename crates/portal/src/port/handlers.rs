@@ -1,15 +1,15 @@
-//! What the API says about ports of workspaces.
+//! What the API says about ports of workspaces and jobs.
 
 use jiff::{SignedDuration, Timestamp};
-use maar_api::v1alpha1::{Workspace, WorkspaceType};
-use maar_gateway::ports::{AppLabel, Apps};
-use maar_records::{PortPlace, PortVisit, SharedPort, UserId};
+use maar_gateway::ports::Apps;
+use maar_records::{PortVisit, SharedPort, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    reach::{place_of, port_of},
+    behind::{Behind, about, label_of},
+    reach::port_of,
     sharing::{Comes, ShareKind, admits},
 };
 use crate::{
@@ -17,7 +17,6 @@ use crate::{
     error::{ApiError, Code},
     identity::{hash, secret},
     route::{Answer, Call},
-    workspace::object_of,
 };
 
 /// How long a ticket waits for the browser that asked for it.
@@ -48,7 +47,7 @@ impl SharingView {
     }
 }
 
-/// A port of a workspace.
+/// A port of a workspace or a job.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PortView {
@@ -59,7 +58,7 @@ pub(super) struct PortView {
     sharing: SharingView,
 }
 
-/// Ports of a workspace.
+/// Ports of a workspace or a job.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Ports {
@@ -94,21 +93,9 @@ pub(super) struct NewSharing {
     hours: Option<i64>,
 }
 
-/// Ports that the workspace itself names, each with what listens there.
-fn named(workspace: &Workspace) -> Vec<(u16, String)> {
-    let own = match workspace.spec.workspace_type {
-        WorkspaceType::Terminal => None,
-        WorkspaceType::Jupyter => Some((8888, "jupyter".to_owned())),
-        WorkspaceType::CodeServer => Some((8080, "code-server".to_owned())),
-    };
-    let said = workspace.spec.ports.iter();
-    let said = said.filter_map(|port| Some((u16::try_from(port.port).ok()?, port.name.clone())));
-    own.into_iter().chain(said).collect()
-}
-
 /// Named ports first, then those that are shared besides.
-fn listed(workspace: &Workspace, shared: &[SharedPort]) -> Vec<PortView> {
-    let names = named(workspace);
+fn listed(behind: &Behind, shared: &[SharedPort]) -> Vec<PortView> {
+    let names = behind.named();
     let share_of = |port: u16| shared.iter().find(|share| share.place.port == port);
     let others = shared.iter().map(|share| share.place.port);
     let others = others.filter(|port| names.iter().all(|(named, _)| named != port)).map(|port| (port, None));
@@ -118,13 +105,13 @@ fn listed(workspace: &Workspace, shared: &[SharedPort]) -> Vec<PortView> {
 
 /// `GET …/ports`.
 pub(super) async fn list(call: Call) -> Result<Answer, ApiError> {
-    let found = call.workspace()?;
-    let place = place_of(found, 1);
+    let found = Behind::of(&call)?;
+    let place = found.place(1);
     let records = &call.portal.records;
     let shared = records.shared_ports(&place.namespace, &place.workspace, &place.uid, call.now()).await?;
     let served = call.portal.settings.apps.is_some();
     let not_served_because = (!served).then_some(NOT_SERVED);
-    Answer::json(&Ports { served, not_served_because, items: listed(found, &shared) })
+    Answer::json(&Ports { served, not_served_because, items: listed(&found, &shared) })
 }
 
 fn apps(call: &Call) -> Result<&Apps, ApiError> {
@@ -135,8 +122,8 @@ fn apps(call: &Call) -> Result<&Apps, ApiError> {
 /// `POST …/ports/{port}/open`.
 pub(super) async fn open(call: Call) -> Result<Answer, ApiError> {
     let (port, apps) = (port_of(&call)?, apps(&call)?);
-    let workspace = call.workspace()?;
-    let (place, object) = (place_of(workspace, port), object_of(workspace));
+    let found = Behind::of(&call)?;
+    let (place, object) = (found.place(port), found.object());
     let records = &call.portal.records;
     let share = records.shared_port(&place, call.now()).await?;
     let comes = Comes::User { enter: call.may(Verb::Enter, &object), visit: call.may(Verb::Visit, &object) };
@@ -146,8 +133,7 @@ pub(super) async fn open(call: Call) -> Result<Answer, ApiError> {
     let proof = call.caller.proof_text().ok_or_else(|| ApiError::new(Code::SignedOut, "sign in first"))?;
     let ticket = secret(&call.portal.entropy)?;
     let expires = later(call.now(), TICKET)?;
-    let label = label_of(&place);
-    let about = format!("{}/{}", place.namespace, place.workspace);
+    let (label, (_, about)) = (label_of(&place), about(&place));
     let visit = PortVisit {
         token: hash(&ticket),
         ticket: true,
@@ -159,10 +145,6 @@ pub(super) async fn open(call: Call) -> Result<Answer, ApiError> {
     records.create_port_visit(&visit).await?;
     let opened = OpenedPort { url: apps.entrance(&label, "enter", &ticket), expires };
     Ok(Answer::json(&opened)?.about(about).change(None, Some(json!({ "port": port }))))
-}
-
-fn label_of(place: &PortPlace) -> AppLabel {
-    AppLabel::of(&place.namespace, &place.workspace, place.port)
 }
 
 fn later(now: Timestamp, by: SignedDuration) -> Result<Timestamp, ApiError> {
@@ -189,8 +171,8 @@ fn end(asked: &NewSharing, now: Timestamp) -> Result<Option<Timestamp>, ApiError
 /// owner's files, under his name.
 pub(super) async fn share(call: Call) -> Result<Answer, ApiError> {
     let (port, asked): (u16, NewSharing) = (port_of(&call)?, call.body()?);
-    let workspace = call.workspace()?;
-    let (place, records, now) = (place_of(workspace, port), &call.portal.records, call.now());
+    let found = Behind::of(&call)?;
+    let (place, records, now) = (found.place(port), &call.portal.records, call.now());
     let expires = end(&asked, now)?;
     let before = records.shared_port(&place, now).await?;
     let before = json!({ "port": port, "kind": ShareKind::of(before.as_ref()).as_str() });
@@ -198,7 +180,7 @@ pub(super) async fn share(call: Call) -> Result<Answer, ApiError> {
     if asked.kind == ShareKind::Private {
         records.unshare_port(&place).await?;
     } else {
-        if !call.may(Verb::Enter, &object_of(workspace)) {
+        if !call.may(Verb::Enter, &found.object()) {
             return Err(ApiError::new(Code::Forbidden, "only its owner shares a port"));
         }
         let apps = apps(&call)?;
@@ -220,17 +202,19 @@ pub(super) async fn share(call: Call) -> Result<Answer, ApiError> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
     fn ports_are_listed_by_their_names_and_by_being_shared() {
-        let workspace: Workspace = serde_json::from_value(json!({
+        let workspace = serde_json::from_value(json!({
             "metadata": { "name": "desk", "namespace": "n", "uid": "u" },
             "spec": { "image": "a", "type": "Jupyter", "ports": [{ "name": "board", "port": 6006 }] },
-        }))
-        .unwrap();
+        }));
+        let workspace = Behind::Workspace(Arc::new(workspace.unwrap()));
         let shared = |port: u16, kind: &str| SharedPort {
-            place: place_of(&workspace, port),
+            place: workspace.place(port),
             user: UserId::new("u-ada"),
             kind: kind.to_owned(),
             secret: None,

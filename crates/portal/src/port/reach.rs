@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use k8s_openapi::api::core::v1::Pod;
-use kube::{Api, ResourceExt as _};
+use kube::Api;
 use maar_api::v1alpha1::{Workspace, WorkspacePhase};
 use maar_gateway::ports::{Io, Refusal};
-use maar_records::PortPlace;
 use tokio::time::timeout;
 
 use crate::{error::ApiError, portal::Portal, route::Call};
@@ -23,15 +22,6 @@ pub(super) fn port_of(call: &Call) -> Result<u16, ApiError> {
 pub(super) fn read_port(text: &str) -> Result<u16, ApiError> {
     let port = text.parse::<u16>().ok().filter(|port| *port > 0 && !text.starts_with('+'));
     port.ok_or_else(|| ApiError::invalid("port", "a port is a number between 1 and 65535"))
-}
-
-pub(super) fn place_of(workspace: &Workspace, port: u16) -> PortPlace {
-    PortPlace {
-        namespace: workspace.namespace().unwrap_or_default(),
-        workspace: workspace.name_any(),
-        uid: workspace.uid().unwrap_or_default(),
-        port,
-    }
 }
 
 /// Whether there is a Pod to go to.

@@ -15,35 +15,23 @@ use crate::{
 
 pub(crate) fn routes() -> Vec<Route> {
     let one = Target::Workspace;
-    vec![
-        Route::new(
-            Get,
-            "/workspaces/{namespace}/{name}/ports",
-            "listPorts",
-            (Verb::See, one),
-            handlers::list,
-        )
-        .says("Ports that the workspace names or its owner has shared")
-        .answers::<Ports>(),
-        Route::new(
-            Post,
-            "/workspaces/{namespace}/{name}/ports/{port}/open",
-            "openPort",
-            (Verb::Visit, one),
-            handlers::open,
-        )
-        .says("A link for one use that leads a browser to what listens on a port, on an origin of its own")
-        .answers::<OpenedPort>(),
-        Route::new(
-            Put,
-            "/workspaces/{namespace}/{name}/ports/{port}/sharing",
-            "sharePort",
-            (Verb::Change, one),
-            handlers::share,
-        )
-        .says("Say who may see a port; only the owner shares, and who looks after the account takes it back")
-        .takes::<NewSharing>()
-        .answers::<SharingView>(),
+    let of_workspace = pages(
+        one,
+        [
+            ("/workspaces/{namespace}/{name}/ports", "listPorts"),
+            ("/workspaces/{namespace}/{name}/ports/{port}/open", "openPort"),
+            ("/workspaces/{namespace}/{name}/ports/{port}/sharing", "sharePort"),
+        ],
+    );
+    let of_job = pages(
+        Target::Job,
+        [
+            ("/jobs/{namespace}/{name}/ports", "listJobPorts"),
+            ("/jobs/{namespace}/{name}/ports/{port}/open", "openJobPort"),
+            ("/jobs/{namespace}/{name}/ports/{port}/sharing", "shareJobPort"),
+        ],
+    );
+    let of_programs = [
         Route::at_once(
             Get,
             "/workspaces/{namespace}/{name}/forward",
@@ -62,5 +50,22 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .says("A command inside it, by WebSocket: the first byte of a message says 0 input, 1 output, 2 errors, 3 end")
         .query::<ExecQuery>(),
+    ];
+    of_workspace.into_iter().chain(of_programs).chain(of_job).collect()
+}
+
+/// Routes about ports as pages, by where they are and what they are called: the list, opening one, sharing one.
+fn pages(one: Target, [list, open, share]: [(&'static str, &'static str); 3]) -> [Route; 3] {
+    [
+        Route::new(Get, list.0, list.1, (Verb::See, one), handlers::list)
+            .says("Ports that it names or its owner has shared")
+            .answers::<Ports>(),
+        Route::new(Post, open.0, open.1, (Verb::Visit, one), handlers::open)
+            .says("A link for one use that leads a browser to what listens on a port, on an origin of its own")
+            .answers::<OpenedPort>(),
+        Route::new(Put, share.0, share.1, (Verb::Change, one), handlers::share)
+            .says("Say who may see a port; only the owner shares, and who looks after the account takes it back")
+            .takes::<NewSharing>()
+            .answers::<SharingView>(),
     ]
 }

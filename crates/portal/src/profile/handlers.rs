@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use maar_api::v1alpha1::Backend;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,6 +35,12 @@ pub(crate) struct ProfileView {
     capabilities: BTreeSet<String>,
     /// Folders of nodes that workspaces may have, or folders below them.
     host_paths: Vec<HostPathView>,
+    /// Taints of nodes that Pods may tolerate.
+    tolerations: BTreeSet<String>,
+    /// Classes of runtimes that Pods may name.
+    runtime_classes: BTreeSet<String>,
+    /// Who else may make and place the Pods of jobs.
+    backends: Vec<Backend>,
     /// The asker has it whichever account pays.
     always: bool,
     /// Accounts whose work has it: those the asker may start work for, or all of them for administrators.
@@ -77,6 +84,9 @@ fn view(profile: &Profile, person: &Person) -> Option<ProfileView> {
             .iter()
             .map(|one| HostPathView { path: one.path.clone(), read_only: one.read_only })
             .collect(),
+        tolerations: profile.tolerations.clone(),
+        runtime_classes: profile.runtime_classes.clone(),
+        backends: profile.backends.clone(),
         always,
         accounts,
         users: admin.then(|| profile.users.clone()),

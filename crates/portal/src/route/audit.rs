@@ -49,7 +49,14 @@ pub(super) fn begun(route: &Route, call: &Call, account: Option<String>) -> Entr
 }
 
 const fn is_denial(code: Code) -> bool {
-    matches!(code, Code::Forbidden | Code::NotFound | Code::ScopeMissing | Code::PasswordChangeRequired)
+    matches!(
+        code,
+        Code::Forbidden
+            | Code::NotFound
+            | Code::ScopeMissing
+            | Code::PasswordChangeRequired
+            | Code::CrossSite
+    )
 }
 
 impl Call {

@@ -154,28 +154,14 @@ async fn handle(
         }
     };
     *user = caller.subject.person().map(|person| person.name.clone());
-    if route.method.writes() && !caller.by_key() && !route.foreign {
-        cross_site(&parts.headers, &portal.settings.origins)?;
-    }
+    // Before everything that is written down when it is refused.
     limit(portal, &caller, from.address, route)?;
-    // Nobody's body is read before it is known that somebody may send one.
-    if caller.subject.person().is_none() {
-        allow(&caller, route, &route.target.object(&caller.subject, &Value::Null))?;
-    }
-    let body = match (route.method.writes(), route.foreign) {
-        (true, true) => body::form(&parts.headers, sent).await?,
-        (true, false) => body::read(&parts.headers, sent).await?,
-        (false, _) => Value::Null,
-    };
-    let (body, unfilled) = begin_from(portal, &caller, route, body).await;
     let agent =
         parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let enters = route.verb == Verb::Enter;
     let upgrade = Upgrade::default();
-    if enters {
+    if route.verb == Verb::Enter {
         *upgrade.0.lock() = parts.extract::<WebSocketUpgrade>().await.ok();
     }
-    let found = route.target.find(portal, &caller.subject, &path, &body).await;
     let mut call = Call {
         portal: Arc::clone(portal),
         caller,
@@ -185,24 +171,13 @@ async fn handle(
         uri: parts.uri,
         headers: parts.headers,
         path,
-        body,
+        body: Value::Null,
         found: super::Found::Nothing,
         upgrade,
     };
-    let (found, object) = found?;
-    call.found = found;
-    let account = object.account.clone();
-    let from_here = || {
-        if enters && !call.caller.by_key() {
-            own_page(call.headers(), &portal.settings.origins)
-        } else {
-            Ok(())
-        }
-    };
-    let audited = (route.method.writes() || enters) && !route.audits_itself;
-    let begins = || unfilled.map_or(Ok(()), Err);
-    let allowed = allow(&call.caller, route, &object).and_then(|()| from_here()).and_then(|()| begins());
-    if !audited {
+    let mut account = None;
+    let allowed = examine(&mut call, route, sent, &mut account).await;
+    if !route.audited() {
         allowed?;
         return (route.handler)(call).await;
     }
@@ -212,12 +187,47 @@ async fn handle(
             portal.records.begin_audit(&audit::begun(route, &call, account.clone())).await?;
             (route.handler)(call.clone()).await
         }
+        // What strangers are refused is not written down: they could fill the log with it.
+        Err(denied) if call.subject().person().is_none() => return Err(denied),
         Err(denied) => Err(denied),
     };
     // A write that cannot be written down is told as failed, so that nobody relies on it. A terminal does not begin.
     let entry = audit::entry(route, &call, account, &result);
     portal.records.append_audit(&entry).await?;
     result
+}
+
+/// Reads what was sent and finds what it is about, and whether that may be done. `account` becomes the one that pays for
+/// the thing.
+async fn examine(
+    call: &mut Call,
+    route: &Route,
+    sent: Body,
+    account: &mut Option<String>,
+) -> Result<(), ApiError> {
+    let portal = Arc::clone(&call.portal);
+    if route.method.writes() && !call.caller.by_key() && !route.foreign {
+        cross_site(&call.headers, &portal.settings.origins)?;
+    }
+    // Nobody's body is read before it is known that somebody may send one.
+    if call.subject().person().is_none() {
+        allow(&call.caller, route, &route.target.object(call.subject(), &Value::Null))?;
+    }
+    let body = match (route.method.writes(), route.foreign) {
+        (true, true) => body::form(&call.headers, sent).await?,
+        (true, false) => body::read(&call.headers, sent).await?,
+        (false, _) => Value::Null,
+    };
+    let (body, unfilled) = begin_from(&portal, &call.caller, route, body).await;
+    call.body = body;
+    let (found, object) = route.target.find(&portal, call.subject(), &call.path, &call.body).await?;
+    call.found = found;
+    account.clone_from(&object.account);
+    allow(&call.caller, route, &object)?;
+    if route.verb == Verb::Enter && !call.caller.by_key() {
+        own_page(&call.headers, &portal.settings.origins)?;
+    }
+    unfilled.map_or(Ok(()), Err)
 }
 
 /// The body with what the template says that it names. If there is no such, it is not done, and written down like everything

@@ -127,6 +127,11 @@ impl Route {
         self.path == "/login" || self.path.starts_with("/login/") && self.target == Target::Public
     }
 
+    /// Whether the guard writes down what came of it: changes, and being inside something.
+    pub(super) fn audited(&self) -> bool {
+        (self.method.writes() || self.verb == Verb::Enter) && !self.audits_itself
+    }
+
     pub(crate) fn says(self, summary: &'static str) -> Self {
         Self { summary, ..self }
     }

@@ -5,7 +5,10 @@ use k8s_openapi::api::core::v1::{
 };
 use maar_api::names;
 
-use super::text::{Wrong, check_env, check_image};
+use super::{
+    field::{check_annotation, check_container_fields, check_pod_fields},
+    text::{Wrong, check_env, check_image},
+};
 use crate::profile::{Allowance, Granted};
 
 /// Capabilities that the Pod Security standard `baseline` lets containers add.
@@ -50,14 +53,16 @@ pub(crate) fn check_template(
     if let Some(metadata) = &template.metadata {
         let words = metadata.labels.iter().flatten().chain(metadata.annotations.iter().flatten());
         for (name, _) in words {
-            if RESERVED.iter().any(|prefix| name.starts_with(prefix)) {
-                return Err(Wrong::new(format!("{field}.metadata"), format!("{name} is for Maar to set")));
-            }
+            check_word(&format!("{field}.metadata"), name)?;
+        }
+        for name in metadata.annotations.iter().flatten().map(|(name, _)| name) {
+            check_annotation(&format!("{field}.metadata"), name)?;
         }
     }
     let Some(spec) = &template.spec else { return Ok(()) };
     let field = format!("{field}.spec");
     check_spec(&field, spec, granted)?;
+    check_pod_fields(&field, spec, granted)?;
     check_pod_security(&field, spec.security_context.as_ref())?;
     for (index, volume) in spec.volumes.iter().flatten().enumerate() {
         check_volume(&format!("{field}.volumes[{index}]"), volume)?;
@@ -67,6 +72,14 @@ pub(crate) fn check_template(
         for (index, container) in list.into_iter().flatten().enumerate() {
             check_container(&format!("{field}.{name}[{index}]"), container, granted)?;
         }
+    }
+    Ok(())
+}
+
+/// Refuses labels and annotations by which Maar and Volcano decide.
+pub(crate) fn check_word(field: &str, name: &str) -> Result<(), Wrong> {
+    if RESERVED.iter().any(|prefix| name.starts_with(prefix)) {
+        return Err(Wrong::new(field, format!("{name} is for Maar to set")));
     }
     Ok(())
 }
@@ -138,6 +151,9 @@ fn check_volume(field: &str, volume: &Volume) -> Result<(), Wrong> {
     if volume.host_path.is_some() {
         return Err(Wrong::new(format!("{field}.hostPath"), "files of the node are not for Pods of users"));
     }
+    if let Some(image) = volume.image.as_ref().and_then(|image| image.reference.as_deref()) {
+        check_image(&format!("{field}.image.reference"), image)?;
+    }
     let mut projected = volume.projected.iter().flat_map(|projected| projected.sources.iter().flatten());
     if projected.any(|source| source.service_account_token.is_some()) {
         return Err(Wrong::new(format!("{field}.projected"), "programs of users get no token"));
@@ -160,6 +176,7 @@ fn check_volume(field: &str, volume: &Volume) -> Result<(), Wrong> {
 }
 
 fn check_container(field: &str, container: &Container, granted: &Granted) -> Result<(), Wrong> {
+    check_container_fields(field, container)?;
     if let Some(image) = container.image.as_deref() {
         check_image(&format!("{field}.image"), image)?;
     }

@@ -63,3 +63,47 @@ pub fn with_ssh(role: Role, portal: Arc<Portal>, listener: TcpListener) -> Role 
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use maar_controller::clock::SystemClock;
+    use maar_records::Records;
+
+    use super::*;
+    use crate::{Entropy, Settings};
+
+    /// Nothing is in this cluster.
+    fn nowhere() -> kube::Client {
+        let service = tower::service_fn(async |_: http::Request<kube::client::Body>| {
+            let answer = http::Response::builder().status(404).body(kube::client::Body::empty());
+            Ok::<_, Infallible>(answer.unwrap())
+        });
+        kube::Client::new(service, "default")
+    }
+
+    /// Whose host has another key after every restart teaches his users to overlook it.
+    #[tokio::test]
+    async fn the_keys_stay_when_the_portal_begins_again_on_the_same_records() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = |name: &str| format!("sqlite://{}/{name}.db", folder.path().display());
+        let begins = async |name: &str, given: SshKeys| {
+            let records = Records::open(&url(name)).await.unwrap();
+            let settings = Settings::at(vec!["http://portal.test".to_owned()]);
+            let clock = Arc::new(SystemClock);
+            let portal = Portal::new(settings, nowhere(), records, clock, Entropy::system()).unwrap();
+            portal.prepare_ssh(SshSettings::at("gpu.example", 22), given).await.unwrap();
+            let ssh = portal.ssh.get().unwrap();
+            (ssh.host.public(), ssh.authority.public())
+        };
+        let first = begins("records", SshKeys::default()).await;
+        assert_eq!(begins("records", SshKeys::default()).await, first);
+        let others = begins("others", SshKeys::default()).await;
+        assert!(others.0 != first.0 && others.1 != first.1, "every installation has its own");
+        assert_ne!(first.0, first.1);
+        let given = SecretKey::of_seed(&[5; 32]);
+        let keys = SshKeys { host: Some(given.text().unwrap()), authority: None };
+        assert_eq!(begins("records", keys).await, (given.public(), first.1), "one that is given is taken");
+    }
+}

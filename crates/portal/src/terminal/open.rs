@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::extract::ws::WebSocketUpgrade;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -40,17 +41,27 @@ pub(crate) struct Place {
     pub(crate) work: (&'static str, String),
 }
 
+/// The WebSocket that a request asks for, if it speaks this protocol. No message may be larger.
+pub(crate) fn socket(
+    call: &Call,
+    protocol: &'static str,
+    largest: usize,
+) -> Result<WebSocketUpgrade, ApiError> {
+    let wrong = || ApiError::invalid("upgrade", format!("connect by WebSocket with the protocol {protocol}"));
+    let upgrade = call.upgrade().ok_or_else(wrong)?.protocols([protocol]);
+    if upgrade.selected_protocol().is_none() {
+        return Err(wrong());
+    }
+    Ok(upgrade.max_message_size(largest).max_frame_size(largest))
+}
+
 /// Opens a terminal. Everything that can go wrong after this is told in the terminal, since browsers show nothing of an
 /// answer that is no WebSocket.
 pub(crate) fn open(call: &Call, place: Place) -> Result<Answer, ApiError> {
     let query: TerminalQuery = call.query()?;
     let size = Size { columns: query.columns.unwrap_or(80), rows: query.rows.unwrap_or(24) };
     let size = size.checked().ok_or_else(|| ApiError::invalid("columns", "no screen is of this size"))?;
-    let wrong = || ApiError::invalid("upgrade", format!("connect by WebSocket with the protocol {PROTOCOL}"));
-    let upgrade = call.upgrade().ok_or_else(wrong)?.protocols([PROTOCOL]);
-    if upgrade.selected_protocol().is_none() {
-        return Err(wrong());
-    }
+    let upgrade = socket(call, PROTOCOL, LARGEST)?;
     let most = call.portal.settings.terminals.most;
     let seat = call.portal.terminals.take(&call.person()?.id, most);
     let seat = seat.ok_or_else(|| {
@@ -58,6 +69,5 @@ pub(crate) fn open(call: &Call, place: Place) -> Result<Answer, ApiError> {
     })?;
     let open = call.portal.metrics.terminal();
     let session = Session { call: Arc::new(call.clone()), place, size, seat, open };
-    let upgrade = upgrade.max_message_size(LARGEST).max_frame_size(LARGEST);
     Ok(Answer::whole(upgrade.on_upgrade(move |socket| session.serve(socket))))
 }

@@ -34,7 +34,10 @@ async fn change(call: &Call, spec: Value) -> Result<Answer, ApiError> {
     }
     let result =
         api(call, found).patch(&found.name_any(), &PatchParams::default(), &Patch::Merge(&patch)).await;
-    result.map_err(|error| ApiError::of_cluster(&format!("workspace {}", found.name_any()), error))?;
+    let changed =
+        result.map_err(|error| ApiError::of_cluster(&format!("workspace {}", found.name_any()), error))?;
+    let (namespace, generation) = (found.namespace().unwrap_or_default(), changed.metadata.generation);
+    call.portal.live.workspaces.changed(&namespace, &found.name_any(), generation).await;
     Ok(Answer::done().change(Some(before.into()), Some(spec)))
 }
 

@@ -122,7 +122,7 @@ pub(super) fn terminal(call: &Call) -> Result<Answer, ApiError> {
 pub(super) async fn events(call: Call) -> Result<Answer, ApiError> {
     let found = call.workspace()?;
     let names = [("Workspace", found.name_any()), ("Pod", pod_of(found))];
-    Answer::json(&pod::events(&call.portal.client, &found.namespace().unwrap_or_default(), &names).await?)
+    pod::events(&call, &found.namespace().unwrap_or_default(), &names).await
 }
 
 /// `GET …/describe`.
@@ -130,7 +130,7 @@ pub(super) async fn description(call: Call) -> Result<Answer, ApiError> {
     let found = call.workspace()?;
     let (namespace, pod) = (found.namespace().unwrap_or_default(), pod_of(found));
     let names = [("Workspace", found.name_any()), ("Pod", pod.clone())];
-    let events = pod::events(&call.portal.client, &namespace, &names).await?;
+    let events = pod::newest_events(&call.portal.client, &namespace, &names).await?;
     let pods = pod::some(&call.portal.client, &namespace, &[pod]).await?;
     let object = serde_json::to_value(&**found).unwrap_or_default();
     let text = describe(&Subject {

@@ -227,6 +227,25 @@ fn check_cards(cards: &CardsSpec) -> Result<(), Wrong> {
     if cards.share.is_some_and(|share| share <= Quantity::default() || share >= Quantity::from_units(1)) {
         return Err(Wrong::new("cards.share", "is between 0 and 1"));
     }
+    check_indices(cards)
+}
+
+fn check_indices(cards: &CardsSpec) -> Result<(), Wrong> {
+    if cards.index.is_some() && cards.count.is_some() {
+        return Err(Wrong::new("cards.index", "is for a part of a card: whole ones are named by indices"));
+    }
+    if cards.indices.is_empty() {
+        return Ok(());
+    }
+    let distinct: BTreeSet<i32> = cards.indices.iter().copied().collect();
+    let right =
+        distinct.len() == cards.indices.len() && distinct.iter().all(|index| (0..128).contains(index));
+    if !right || cards.count.and_then(|count| usize::try_from(count).ok()) != Some(distinct.len()) {
+        return Err(Wrong::new(
+            "cards.indices",
+            "are numbers from 0 to 127, each once, as many as cards.count",
+        ));
+    }
     Ok(())
 }
 
@@ -314,6 +333,11 @@ profiles:
             (json!({ "cards": { "count": 1, "share": "0.5" } }), "cards"),
             (json!({ "cards": { "resource": "cpu", "count": 1 } }), "cards.resource"),
             (json!({ "cards": { "share": "1.5" } }), "cards.share"),
+            (json!({ "cards": { "count": 1, "index": 0 } }), "cards.index"),
+            (json!({ "cards": { "count": 1, "indices": [0, 1] } }), "cards.indices"),
+            (json!({ "cards": { "count": 2, "indices": [1, 1] } }), "cards.indices"),
+            (json!({ "cards": { "share": "0.5", "indices": [1] } }), "cards.indices"),
+            (json!({ "cards": { "count": 1, "indices": [128] } }), "cards.indices"),
             (json!({ "volumes": [{ "name": "a", "path": "/../etc", "size": "1Gi" }] }), "volumes[0].path"),
             (json!({ "mounts": [{ "path": "/a", "claim": "c", "subPath": "../b" }] }), "mounts[0].subPath"),
             (

@@ -111,8 +111,9 @@ fn looking(one: Target) -> Vec<Route> {
             (Verb::Read, one),
             handlers::events,
         )
-        .says("What happened to it and its Pod")
-        .answers::<Vec<EventView>>(),
+        .says("What happened to it and its Pod, newest first")
+        .query::<PageQuery>()
+        .answers::<Page<EventView>>(),
         Route::new(
             Get,
             "/workspaces/{namespace}/{name}/describe",

@@ -68,6 +68,12 @@ pub(crate) struct WorkspaceDetail {
     /// Only for those who may read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spec: Option<WorkspaceSpec>,
+    /// Counts what was wished of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) generation: Option<i64>,
+    /// The last wish that its phase takes into account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) observed_generation: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pod: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,6 +117,8 @@ pub(crate) fn detail(workspace: &Workspace, readable: bool) -> WorkspaceDetail {
     WorkspaceDetail {
         view: view(workspace),
         spec: readable.then(|| workspace.spec.clone()),
+        generation: workspace.metadata.generation,
+        observed_generation: status.observed_generation,
         pod: status.pod,
         service: status.service,
     }

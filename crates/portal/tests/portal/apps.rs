@@ -28,7 +28,7 @@ pub(crate) fn settings(settings: &mut Settings) {
 
 /// A program that listens on this machine's loopback, which is that of Pods on the local node. It shows what it is
 /// asked, and keeps the answer open below `/stream`.
-async fn program() -> u16 {
+pub(crate) async fn program() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -52,7 +52,7 @@ async fn program() -> u16 {
     port
 }
 
-async fn head(stream: &mut TcpStream) -> String {
+pub(crate) async fn head(stream: &mut TcpStream) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(timeout(PATIENCE, stream.read_u8()).await.unwrap().unwrap());
@@ -62,14 +62,14 @@ async fn head(stream: &mut TcpStream) -> String {
 
 /// A browser at an app.
 pub(crate) struct Visitor {
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     pub(crate) host: String,
     pub(crate) cookie: Option<String>,
 }
 
 impl Visitor {
     /// Follows a link of the portal.
-    async fn follows(address: SocketAddr, url: &str) -> (String, Self) {
+    pub(crate) async fn follows(address: SocketAddr, url: &str) -> (String, Self) {
         let rest = url.strip_prefix("http://").unwrap();
         let (host, path) = rest.split_once('/').unwrap();
         let mut visitor = Self { address, host: host.to_owned(), cookie: None };
@@ -81,12 +81,27 @@ impl Visitor {
         (answer, visitor)
     }
 
+    /// The same at another listener.
+    pub(crate) fn at(&self, address: SocketAddr) -> Self {
+        Self { address, host: self.host.clone(), cookie: self.cookie.clone() }
+    }
+
     pub(crate) async fn sends(&self, method: &str, path: &str, more: &str) -> TcpStream {
+        self.asks(method, path, "close", more).await
+    }
+
+    /// Asks for the connection to become another.
+    pub(crate) async fn switches(&self, path: &str, more: &str) -> TcpStream {
+        self.asks("GET", path, "Upgrade", more).await
+    }
+
+    async fn asks(&self, method: &str, path: &str, connection: &str, more: &str) -> TcpStream {
         let cookie = self.cookie.as_ref().map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         let host = &self.host;
-        let ask =
-            format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{cookie}{more}\r\n");
+        let ask = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: {connection}\r\n{cookie}{more}\r\n"
+        );
         stream.write_all(ask.as_bytes()).await.unwrap();
         stream
     }
@@ -98,7 +113,7 @@ impl Visitor {
         String::from_utf8(answer).unwrap()
     }
 
-    async fn get(&self, path: &str) -> String {
+    pub(crate) async fn get(&self, path: &str) -> String {
         Self::rest(&mut self.sends("GET", path, "").await).await
     }
 
@@ -107,7 +122,7 @@ impl Visitor {
     }
 }
 
-fn status(answer: &str) -> u16 {
+pub(crate) fn status(answer: &str) -> u16 {
     answer.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
@@ -243,6 +258,83 @@ async fn a_shared_link_lets_in_until_it_is_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_shared_link_and_who_came_by_it_end_when_its_hours_are_over() {
+    let Some(world) = World::local_with(settings).await else { return };
+    let (ada, port) = (world.user("ada").await, program().await);
+    let path = desk(&ada, json!({})).await;
+    let (_, said) = share(&ada, &path, port, json!({ "kind": "link", "hours": 2 })).await;
+    let link = said["link"].as_str().unwrap();
+    world.clock.by(2 * 3600 - 60);
+    let (answer, visitor) = Visitor::follows(world.address, link).await;
+    assert_eq!(status(&answer), 303, "a minute before: {answer}");
+    let seconds = answer.split("Max-Age=").nth(1).unwrap().split([';', '\r']).next().unwrap();
+    assert!((1..=60).contains(&seconds.parse::<u32>().unwrap()), "no longer than the link: {answer}");
+    assert_eq!(visitor.status("/").await, 200);
+    let mut stream = visitor.sends("GET", "/stream", "").await;
+    head(&mut stream).await;
+    world.clock.by(61);
+    eventually("the end of the visit", async || visitor.status("/").await == 401).await;
+    let mut rest = Vec::new();
+    timeout(PATIENCE, stream.read_to_end(&mut rest)).await.unwrap().unwrap();
+    assert!(!String::from_utf8_lossy(&rest).contains("\r\n0\r\n"), "what is open breaks off");
+    assert_eq!(status(&Visitor::follows(world.address, link).await.0), 401, "the link is over");
+    let (_, list) = ada.get(&format!("{path}/ports")).await;
+    let shared = list["items"].as_array().unwrap().iter().any(|one| one["sharing"]["kind"] == "link");
+    assert!(!shared, "nor is it said to be shared: {list}");
+    assert_eq!(opened(&world, &ada, &path, port).await.status("/").await, 200, "its owner comes as before");
+}
+
+/// A job whose program people use by a browser is opened as a workspace is, and is another than a workspace of its name.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_of_a_job_is_seen_by_its_owner_and_those_it_is_shared_with() {
+    let Some(world) = World::local_with(settings).await else { return };
+    let (ada, bob, eve) = (world.user("ada").await, world.user("bob").await, world.user("eve").await);
+    world.account("lab", &[("ada", "Member"), ("bob", "Viewer")], &ada).await;
+    let port = program().await;
+    let template = json!({ "spec": {
+        "containers": [{ "name": "main", "image": "busybox", "command": ["sleep", "1d"] }],
+        "nodeSelector": { "kubernetes.io/hostname": "local" },
+    } });
+    let job = json!({ "metadata": { "name": "desk" }, "spec": {
+        "type": "Jupyter", "account": "lab", "launch": { "port": port },
+        "tasks": [{ "name": "main", "replicas": 1, "template": template }],
+    } });
+    let (code, made) = ada.post("/jobs", job).await;
+    assert_eq!(code, 201, "{made}");
+    let path = format!("/jobs/{}/desk", ada.namespace().await);
+    let (_, list) = ada.get(&format!("{path}/ports")).await;
+    assert_eq!(list["items"], json!([{ "port": port, "name": "jupyter", "sharing": { "kind": "private" } }]));
+    let visitor = opened(&world, &ada, &path, port).await;
+    eventually("the job", async || visitor.status("/").await == 200).await;
+    assert!(visitor.get("/lab?a=b").await.contains("GET /lab?a=b HTTP/1.1"));
+
+    let open =
+        async |browser: &Browser| browser.post(&format!("{path}/ports/{port}/open"), json!({})).await.0;
+    assert_eq!((open(&bob).await, open(&eve).await, open(&world.admin().await).await), (403, 404, 403));
+    assert_eq!(share(&bob, &path, port, json!({ "kind": "account" })).await.0, 403);
+    assert_eq!(share(&ada, &path, port, json!({ "kind": "account" })).await.0, 200);
+    let guest = opened(&world, &bob, &path, port).await;
+    assert_eq!((guest.status("/").await, open(&eve).await), (200, 404));
+
+    // A workspace of the same name is elsewhere, and not shared.
+    let other = desk(&ada, json!({ "account": "lab" })).await;
+    let beside = opened(&world, &ada, &other, port).await;
+    assert_ne!(beside.host, visitor.host);
+    let posing = Visitor { host: beside.host.clone(), ..visitor.at(world.address) };
+    assert_eq!(posing.status("/").await, 401, "the cookie of the job is not for the workspace");
+    assert_eq!(bob.post(&format!("{other}/ports/{port}/open"), json!({})).await.0, 403);
+
+    let (_, log) = world.admin().await.get("/audit?action=visitPort").await;
+    let about = |one: &&Value| one["objectKind"] == "job" && one["outcome"] == "done";
+    assert_eq!(log["items"].as_array().unwrap().iter().filter(about).count(), 2, "{log}");
+    assert_eq!(ada.post(&format!("{path}/cancel"), json!({})).await.0, 204);
+    eventually("the end of the job", async || visitor.status("/").await == 409).await;
+    assert_eq!(ada.delete(&path).await.0, 204);
+    eventually("the end", async || ada.get(&path).await.0 == 404).await;
+    assert_eq!((visitor.status("/").await, beside.status("/").await), (401, 200));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_workspace_that_does_not_run_and_a_port_where_nothing_listens_say_so() {
     let Some(world) = World::local_with(settings).await else { return };
     let ada = world.user("ada").await;
@@ -308,7 +400,7 @@ async fn where_no_place_for_apps_was_said_there_are_none() {
 }
 
 /// An interpreter that Pods of the local node find, too.
-fn python() -> Option<&'static str> {
+pub(crate) fn python() -> Option<&'static str> {
     let found = ["/usr/bin/python3", "/usr/local/bin/python3"]
         .into_iter()
         .find(|path| std::path::Path::new(path).exists());

@@ -191,6 +191,69 @@ async fn jobs_by_key_obey_the_same_rules_as_pages() {
     assert_eq!((status, &said["code"]), (403, &json!("forbidden")), "an account one has no part in");
 }
 
+/// What gets more than others, or more than the account may have, without leading out of a container.
+#[tokio::test]
+async fn no_template_goes_past_accounts_and_the_scheduler() {
+    let world = World::new().await;
+    let ada = world.user("ada").await;
+    let exists = |key: &str| json!({ "tolerations": [{ "key": key, "operator": "Exists" }] });
+    let alone =
+        json!({ "topologyKey": "kubernetes.io/hostname", "labelSelector": {}, "namespaceSelector": {} });
+    let probe = json!({ "httpGet": { "host": "169.254.169.254", "port": 80 } });
+    let ways = [
+        (json!({ "priority": 1_000_000 }), "priority"),
+        (json!({ "priorityClassName": "system-node-critical" }), "priorityClassName"),
+        (json!({ "preemptionPolicy": "PreemptLowerPriority" }), "preemptionPolicy"),
+        (json!({ "schedulerName": "default-scheduler" }), "schedulerName"),
+        (json!({ "nodeName": "test-gpu-0" }), "nodeName"),
+        (json!({ "runtimeClassName": "nvidia" }), "runtimeClassName"),
+        (json!({ "resourceClaims": [{ "name": "gpu", "resourceClaimName": "all" }] }), "resourceClaims"),
+        (json!({ "overhead": { "cpu": "1" } }), "overhead"),
+        (json!({ "terminationGracePeriodSeconds": 31_536_000 }), "terminationGracePeriodSeconds"),
+        (exists("maar.io/account"), "tolerations[0]"),
+        (exists("node.kubernetes.io/unschedulable"), "tolerations[0]"),
+        (json!({ "tolerations": [{ "operator": "Exists" }] }), "tolerations[0]"),
+        (
+            json!({ "affinity": { "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [alone] } } }),
+            "affinity",
+        ),
+        (
+            json!({ "containers": [{ "name": "main", "image": "busybox", "livenessProbe": probe }] }),
+            "containers[0].livenessProbe.httpGet.host",
+        ),
+    ];
+    for (more, field) in ways {
+        let mut spec = json!({ "containers": [{ "name": "main", "image": "busybox" }] });
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (status, said) = ada.post("/jobs", job(&spec)).await;
+        let place = format!("spec.tasks[0].template.spec.{field}");
+        assert_eq!((status, &said["field"]), (422, &json!(place)), "{said}");
+        let (status, said) = ada.post("/pods", json!({ "metadata": { "name": "one" }, "spec": spec })).await;
+        assert_eq!((status, &said["field"]), (422, &json!(format!("spec.{field}"))), "{said}");
+    }
+    let plain = json!({ "containers": [{ "name": "main", "image": "busybox" }] });
+    // Devices by an annotation that container runtimes obey.
+    let words = json!({ "annotations": { "cdi.k8s.io/mine": "nvidia.com/gpu=all" } });
+    let (_, said) = ada
+        .post(
+            "/pods",
+            json!({ "metadata": { "name": "one", "annotations": words["annotations"] }, "spec": plain }),
+        )
+        .await;
+    assert_eq!(said["field"], "metadata", "{said}");
+    let mut devices = job(&plain);
+    devices["spec"]["tasks"][0]["template"]["metadata"] = words;
+    assert_eq!(ada.post("/jobs", devices).await.1["field"], "spec.tasks[0].template.metadata");
+    // The queue of another account, at another scheduler.
+    let mut elsewhere = job(&plain);
+    elsewhere["spec"]["backend"] = json!("Volcano");
+    assert_eq!(ada.post("/jobs", elsewhere).await.1["field"], "spec.backend");
+    let mut queue = job(&plain);
+    queue["metadata"]["annotations"] = json!({ "scheduling.volcano.sh/queue-name": "rich" });
+    assert_eq!(ada.post("/jobs", queue).await.1["field"], "metadata.annotations");
+    assert_eq!(ada.get("/jobs").await.1["items"], json!([]), "nothing was made");
+}
+
 #[tokio::test]
 async fn mounts_stay_inside_their_volumes() {
     let world = World::new().await;

@@ -73,8 +73,9 @@ async fn the_heat_map_shows_use_and_who_is_where_as_far_as_that_may_be_known() {
     assert_eq!(eve.get("/nodes?limit=0").await.0, 422);
 
     let (_, strips) = eve.get("/nodes/history?hours=2").await;
-    assert_eq!((&strips["step"], strips["nodes"][&node]["0"].as_array().unwrap().len()), (&json!(900), 8));
-    assert!(strips["nodes"][&node]["0"][7].is_u64(), "{strips}");
+    let strip = &strips["nodes"][&node]["nvidia.com/gpu"]["0"];
+    assert_eq!((&strips["step"], strip.as_array().unwrap().len()), (&json!(900), 8));
+    assert!(strip[7].is_u64(), "{strips}");
     assert_eq!(eve.get("/nodes/history?hours=25").await.0, 422);
     let (_, usage) = eve.get(&format!("/nodes/{node}/usage")).await;
     assert!(usage["cards"][0]["points"][0][1].is_u64(), "{usage}");

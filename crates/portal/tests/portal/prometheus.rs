@@ -111,7 +111,7 @@ async fn the_heat_map_comes_from_a_real_prometheus() {
     assert!(shown["utilisation"].as_u64().is_some_and(|percent| percent <= 100), "{shown}");
     assert!(shown["temperature"].as_i64().is_some_and(|degrees| (10..110).contains(&degrees)), "{shown}");
     let (_, strips) = ada.get("/nodes/history").await;
-    assert!(strips["nodes"]["gpu-0"]["7"][95].is_u64(), "{strips}");
+    assert!(strips["nodes"]["gpu-0"]["nvidia.com/gpu"]["7"][95].is_u64(), "{strips}");
 
     // A portal that begins later knows what was before it.
     let later = World::with(move |settings| {

@@ -1,6 +1,6 @@
 //! Quotas under bursts of requests, for everything they limit, and limits that differ.
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, ResourceQuota};
 use kube::{Api, api::ListParams};
 use maar_api::{Quantity, ResourceList, resources::PodResources};
 use maar_portal::{SpecialLimits, UserLimits};
@@ -195,4 +195,121 @@ async fn limits_differ_by_user_and_account_and_follow_who_is_in_it() {
     assert_eq!(shown(&ada).await, "2", "what is said of her holds");
     assert_eq!((makes(&ada, "c").await, makes(&bob, "d").await), (0, 2), "as soon as he is in it");
     assert_eq!(bob.get("/quota").await.1["limits"][CARD], "4");
+}
+
+#[tokio::test]
+async fn limits_of_a_user_are_set_while_the_portal_runs_and_hold_at_once() {
+    let world = world(&[("workspaces", "9")]).await;
+    let (ada, bob, admin) = (world.user("ada").await, world.user("bob").await, world.admin().await);
+    let path = format!("/users/{}/limits", ada.get("/me").await.1["id"].as_str().unwrap());
+    let set = async |limits: Value| admin.put(&path, json!({ "limits": limits })).await;
+    let makes = async |prefix: &str| {
+        let ask = async |number: usize| {
+            let body = json!({ "name": format!("{prefix}{number}"), "image": "busybox" });
+            let (status, said) = ada.post("/workspaces", body).await;
+            assert!(status == 201 || said["code"] == "quotaExceeded", "{said}");
+            status == 201
+        };
+        let made = futures::future::join_all((0..6).map(ask)).await;
+        made.into_iter().filter(|made| *made).count()
+    };
+    let (status, said) = set(json!({ "workspaces": 2, CARD: "1" })).await;
+    assert_eq!((status, &said["set"]), (200, &json!({ "workspaces": "2", CARD: "1" })), "{said}");
+    assert_eq!(
+        (&said["limits"]["workspaces"], &said["limits"]["jobs"]),
+        (&json!("2"), &json!("1000")),
+        "{said}"
+    );
+    let shown = ada.get("/quota").await.1;
+    assert_eq!((&shown["limits"]["workspaces"], &shown["limits"][CARD]), (&json!("2"), &json!("1")));
+    assert_eq!(bob.get("/quota").await.1["limits"]["workspaces"], "9", "he is as he was");
+    assert_eq!(makes("a").await, 2);
+    // The cluster itself holds her to it as soon as it is said, not when she comes next.
+    assert_eq!(set(json!({ "workspaces": 3 })).await.0, 200);
+    let quotas: Api<ResourceQuota> = Api::namespaced(world.client.clone(), &ada.namespace().await);
+    let hard =
+        quotas.list(&ListParams::default()).await.unwrap().items[0].spec.clone().unwrap().hard.unwrap();
+    assert_eq!(hard["count/workspaces.maar.io"].0, "3");
+    assert!(!hard.contains_key(&format!("requests.{CARD}")), "what is not said any more is as for others");
+    assert_eq!(makes("b").await, 1);
+    // Who has more than that keeps it, and gets no more.
+    assert_eq!(set(json!({ "workspaces": 1 })).await.0, 200);
+    assert_eq!(makes("c").await, 0);
+    assert_eq!(ada.get("/workspaces").await.1["items"].as_array().unwrap().len(), 3);
+    let (_, log) = admin.get("/audit?action=setLimits&outcome=done").await;
+    assert_eq!(
+        (&log["items"][0]["objectName"], &log["items"][0]["before"], &log["items"][0]["after"]),
+        (&json!("ada"), &json!({ "workspaces": "3" }), &json!({ "workspaces": "1" }))
+    );
+    for (wrong, field) in [
+        (json!({ "workspace": 1 }), "limits.workspace"),
+        (json!({ "workspaces": "500m" }), "limits.workspaces"),
+        (json!({ "cpu": "-1" }), "limits.cpu"),
+        (json!({ "cpu": "many" }), "body"),
+    ] {
+        let (status, said) = set(wrong).await;
+        assert_eq!((status, &said["field"]), (422, &json!(field)), "{said}");
+    }
+    for who in [&ada, &bob] {
+        assert_eq!(who.put(&path, json!({ "limits": { "workspaces": 99 } })).await.0, 404);
+        assert_eq!(who.get(&path).await.0, 404);
+    }
+    assert_eq!(set(json!({})).await.1["limits"]["workspaces"], "9");
+    assert_eq!(makes("d").await, 6);
+}
+
+#[tokio::test]
+async fn an_account_has_never_more_than_it_may_however_many_of_its_users_ask_at_once() {
+    let world = world(&[("workspaces", "20")]).await;
+    let admin = world.admin().await;
+    let (ada, bob, eve) = (world.user("ada").await, world.user("bob").await, world.user("eve").await);
+    let users = [&ada, &bob, &eve];
+    let lab = json!({ "name": "lab", "capability": { CARD: "3", "pods": "5" } });
+    assert_eq!(admin.post("/accounts", lab).await.0, 201);
+    for name in ["ada", "bob", "eve"] {
+        assert_eq!(admin.put(&format!("/accounts/lab/members/{name}"), json!({})).await.0, 204);
+    }
+    for user in users {
+        eventually("his part", async || user.get("/accounts/lab").await.0 == 200).await;
+    }
+    let pods: Api<Pod> = Api::all(world.client.clone());
+    let of_lab = ListParams::default().labels("maar.io/account=lab");
+    // Pods of the account that have a node, and their cards.
+    let held = async || {
+        let all = pods.list(&of_lab).await.unwrap().items;
+        let placed = all.iter().filter(|pod| pod.spec.as_ref().unwrap().node_name.is_some());
+        let cards = placed.clone().map(|pod| PodResources::from_pod(pod).unwrap().requests().get(CARD));
+        (placed.clone().count(), cards.fold(Quantity::default(), |sum, one| sum + one))
+    };
+    let most = (5, Quantity::from_units(3));
+    let within = async || {
+        let now = held().await;
+        assert!(now.0 <= most.0 && now.1 <= most.1, "{now:?} of {most:?}");
+        now
+    };
+    // Twelve with a card each, and twelve without, of three users, all at once.
+    let ask = async |number: usize| {
+        let mut body = json!({ "name": format!("w{number}"), "image": "busybox", "account": "lab", "command": ["sleep", "1d"] });
+        if number.is_multiple_of(2) {
+            body["cards"] = json!({ "count": 1 });
+        }
+        let (status, said) = users[number % 3].post("/workspaces", body).await;
+        assert_eq!(status, 201, "{said}");
+        within().await;
+    };
+    futures::future::join_all((0..24).map(ask)).await;
+    eventually("the account to be full", async || within().await.0 == most.0).await;
+    // What goes makes room for as much as that, whoever waits; until nobody does.
+    for number in 0..24 {
+        let user = users[number % 3];
+        let path = format!("/workspaces/{}/w{number}", user.namespace().await);
+        assert_eq!(user.delete(&path).await.0, 204);
+        let left = 23 - number;
+        eventually("others in its place", async || {
+            let (count, cards) = within().await;
+            // Those with a card wait for cards, and others for places.
+            count == most.0.min(left) || cards == most.1
+        })
+        .await;
+    }
 }

@@ -20,6 +20,7 @@ use tokio::{
 use super::{
     absent::absent,
     browser::Browser,
+    heard::Heard,
     lives::reaches,
     world::{PASSWORD, World, clock_now, eventually},
 };
@@ -58,6 +59,14 @@ impl Machine {
         let mut command = Command::new("ssh-keygen");
         let output = command.args(words).current_dir(self.folder.path()).output().await.unwrap();
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// How its key is known.
+    async fn fingerprint(&self) -> String {
+        let mut command = Command::new("ssh-keygen");
+        let shown = command.args(["-l", "-f", "key.pub"]).current_dir(self.folder.path()).output();
+        let shown = text(&shown.await.unwrap().stdout);
+        shown.split(' ').nth(1).unwrap().to_owned()
     }
 
     /// What the certificate is called.
@@ -395,6 +404,70 @@ async fn ports_are_carried_both_ways() {
     stops(remote).await;
     let elsewhere = ended(machine.ssh("desk", &["-W", "169.254.169.254:80"], &[]), b"").await;
     assert!(!elsewhere.status.success(), "only the Pod itself is reached");
+}
+
+/// Says back what it hears on a Unix socket, for ever.
+const ECHO_ON_SOCKET: &str = "
+import socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+while True:
+    peer, _ = listener.accept()
+    while heard := peer.recv(65536):
+        peer.sendall(heard)
+    peer.close()
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_unix_socket_in_the_workspace_is_reached() {
+    let Some(python) = super::apps::python() else { return };
+    let Some(world) = World::local().await else { return };
+    let ada = world.user("ada").await;
+    let Some(machine) = Machine::new(&world, &ada).await else { return };
+    let command = json!([python, "-c", ECHO_ON_SOCKET, "/tmp/echo.sock"]);
+    let path = ada.workspace("desk", json!({ "nodes": ["local"], "command": command })).await;
+    reaches(&ada, &path, "Running").await;
+    machine.adds_key(&ada).await;
+    eventually("the socket", async || machine.run("desk", "test -S /tmp/echo.sock").await.status.success())
+        .await;
+    let (here, nowhere) = (free_port(), free_port());
+    let specs = [format!("{here}:/tmp/echo.sock"), format!("{nowhere}:/tmp/nobody.sock")];
+    let mut local = machine.ssh("desk", &["-N", "-L", &specs[0], "-L", &specs[1]], &[]);
+    let local = local.stdin(Stdio::null()).spawn().unwrap();
+    echoes(reached(here).await).await;
+    echoes(reached(here).await).await;
+    let mut ends = Vec::new();
+    let mut silent = reached(nowhere).await;
+    let ended = timeout(Duration::from_secs(20), silent.read_to_end(&mut ends)).await;
+    assert!(ended.expect("it is hung up on").is_err() || ends.is_empty(), "nobody is there");
+    stops(local).await;
+}
+
+/// Whoever looks into the log learns why somebody was not let in; he himself learns nothing.
+#[tokio::test]
+async fn the_log_says_why_a_key_is_refused_and_the_client_is_not_told() {
+    let world = World::new().await;
+    let ada = world.user("ada").await;
+    let Some(machine) = Machine::new(&world, &ada).await else { return };
+    let fingerprint = machine.fingerprint().await;
+    // With one listener alone, places in the code that others reach first are not heard.
+    let _company = tracing::Dispatch::new(Heard::default());
+    let heard = Heard::default();
+    let listening = tracing::subscriber::set_default(heard.clone());
+    let (stranger, _) = refusal(&machine, "desk").await;
+    let log = std::mem::take(&mut *heard.0.lock());
+    assert!(log.contains("refused by SSH") && log.contains("ssh.wanted=\"desk\""), "{log}");
+    assert!(log.contains(&format!("nobody has the key {fingerprint}")), "{log}");
+    machine.adds_key(&ada).await;
+    let (known, _) = refusal(&machine, "desk").await;
+    let log = heard.0.lock().clone();
+    assert!(log.contains("there is no such workspace"), "{log}");
+    drop(listening);
+    assert_eq!(stranger, known);
+    for word in ["nobody has", "no such workspace", "SHA256:"] {
+        assert!(!known.contains(word), "{known}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

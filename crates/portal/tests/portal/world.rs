@@ -4,8 +4,8 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
     sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -17,13 +17,17 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use maar_api::v1alpha1::Account;
-use maar_controller::{Environment, RoleConfig, clock::SystemClock, process::Process};
+use maar_controller::{
+    Environment, RoleConfig,
+    clock::{SharedClock, SystemClock},
+    process::Process,
+};
 use maar_embedded::{Clock, Cluster, Config, UserInfo};
 use maar_jobs::JobsMetrics;
 use maar_nodes::{KubeletDirectory, LocalOptions, Options, Profile, find_sandbox, run_local, simulate};
 use maar_portal::{
-    Clients, Entropy, FirstAdmin, PasswordCost, Portal, Settings, SshKeys, SshSettings, first_admin, role,
-    router, with_ssh,
+    Apps, Clients, Entropy, FirstAdmin, PasswordCost, Portal, Settings, SshKeys, SshSettings, first_admin,
+    role, router, with_apps, with_ssh,
 };
 use maar_records::Records;
 use maar_scheduler::{
@@ -31,6 +35,7 @@ use maar_scheduler::{
     metrics::SchedulerMetrics,
 };
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{absent::absent, browser::Browser};
@@ -61,8 +66,84 @@ pub(crate) struct World {
     pub(crate) address: SocketAddr,
     /// The port of SSH.
     pub(crate) ssh: u16,
+    /// Where apps are served that are found by paths.
+    pub(crate) apps: SocketAddr,
+    /// The portal's.
+    pub(crate) clock: Arc<Moved>,
     admin: tokio::sync::OnceCell<Browser>,
+    stops: Stops,
     held: Held,
+}
+
+/// Requests of the portal to the cluster that are held up, and whether it can change anything there.
+#[derive(Clone, Default)]
+struct Stops {
+    held: Arc<Mutex<Vec<Stop>>>,
+    frozen: Arc<AtomicBool>,
+}
+
+/// One that is held up, by its method and the end of its path, until it may go on.
+#[derive(Clone)]
+pub(crate) struct Stop {
+    method: &'static str,
+    end: &'static str,
+    reached: Arc<Semaphore>,
+    go_on: Arc<Semaphore>,
+}
+
+impl Stop {
+    /// Waits until the request is made.
+    pub(crate) async fn reached(&self) {
+        self.reached.acquire().await.unwrap().forget();
+    }
+
+    /// Lets it go on.
+    pub(crate) fn go_on(&self) {
+        self.go_on.add_permits(1);
+    }
+}
+
+/// The same client, which holds up what it is told to.
+fn stopping(client: Client, stops: &Stops) -> Client {
+    let (namespace, stops) = (client.default_namespace().to_owned(), stops.clone());
+    let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let meant = |stop: &Stop| request.method() == stop.method && request.uri().path().ends_with(stop.end);
+        let mut all = stops.held.lock().unwrap();
+        let stop = all.iter().position(meant).map(|at| all.remove(at));
+        drop(all);
+        let client = client.clone();
+        let refused = stops.frozen.load(Ordering::SeqCst) && request.method() != http::Method::GET;
+        async move {
+            if refused {
+                let status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+                    "reason": "ServiceUnavailable", "message": "frozen", "code": 503 });
+                let body = kube::client::Body::from(status.to_string().into_bytes());
+                return Ok(http::Response::builder().status(503).body(body).unwrap());
+            }
+            if let Some(stop) = stop {
+                stop.reached.add_permits(1);
+                stop.go_on.acquire().await.unwrap().forget();
+            }
+            client.send(request).await
+        }
+    });
+    Client::new(service, namespace)
+}
+
+/// The machine's clock, moved on by so many seconds.
+#[derive(Debug, Default)]
+pub(crate) struct Moved(AtomicI64);
+
+impl Moved {
+    pub(crate) fn by(&self, seconds: i64) {
+        self.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+}
+
+impl maar_controller::clock::Clock for Moved {
+    fn now(&self) -> jiff::Timestamp {
+        clock_now() + jiff::SignedDuration::from_secs(self.0.load(Ordering::SeqCst))
+    }
 }
 
 /// What ends with the world.
@@ -111,7 +192,8 @@ impl World {
         maar_jobs::install(&client).await.unwrap();
         // The portal has the rights that its manifest gives it, and no others.
         grant(&client).await;
-        let own = Clients::from(cluster.client_as(portal_user()));
+        let stops = Stops::default();
+        let own = Clients::from(stopping(cluster.client_as(portal_user()), &stops));
         let stop = CancellationToken::new();
         let clock = Clock::wall();
         let clock = maar_nodes::Clock::new(move || clock.now());
@@ -141,7 +223,20 @@ impl World {
         cluster.set_kubelets(Arc::new(kubelets));
         let held =
             Held { nodes: None, cluster: Some(cluster), _stop: stop.clone().drop_guard(), _folder: folder };
-        Self::serve((client, own), change, stop, held).await
+        Self { stops, ..Self::serve((client, own), change, stop, held).await }
+    }
+
+    /// Holds up the next such request of the portal to the cluster.
+    pub(crate) fn stops_at(&self, method: &'static str, end: &'static str) -> Stop {
+        let [reached, go_on] = [(); 2].map(|()| Arc::new(Semaphore::new(0)));
+        let stop = Stop { method, end, reached, go_on };
+        self.stops.held.lock().unwrap().push(stop.clone());
+        stop
+    }
+
+    /// From now on the cluster takes no change from the portal: what may be done is tried, and nothing comes of it.
+    pub(crate) fn freeze(&self) {
+        self.stops.frozen.store(true, Ordering::SeqCst);
     }
 
     /// On the first cluster that `make real` offers, with simulated nodes that its API server reaches over TLS. The portal
@@ -182,13 +277,16 @@ impl World {
         let made =
             first_admin(&records, Some(FIRST.to_owned()), PasswordCost::CHEAP, &entropy, clock_now()).await;
         assert!(matches!(made.unwrap(), FirstAdmin::Made { name: "admin", .. }));
-        let portal =
-            Portal::new(settings, own.clone(), records.clone(), Arc::new(SystemClock), entropy).unwrap();
+        let clock = Arc::new(Moved::default());
+        let by_path = matches!(settings.apps, Some(Apps::Path { .. }));
+        let shared = Arc::clone(&clock) as SharedClock;
+        let portal = Portal::new(settings, own.clone(), records.clone(), shared, entropy).unwrap();
         let own = own.client;
-        let (address, ssh) = run((&client, &own), &portal, &stop).await;
+        let (address, ssh, apps) = run((&client, &own), &portal, by_path, &stop).await;
         tokio::time::timeout(Duration::from_secs(20), portal.ready()).await.unwrap();
         let router = router(&portal);
-        Self { client, own, records, router, address, ssh, admin: tokio::sync::OnceCell::new(), held }
+        let (admin, stops) = (tokio::sync::OnceCell::new(), Stops::default());
+        Self { client, own, records, router, address, ssh, apps, clock, admin, stops, held }
     }
 
     /// The embedded cluster.
@@ -299,8 +397,9 @@ async fn token(client: &Client) -> String {
 async fn run(
     (client, own): (&Client, &Client),
     portal: &Arc<Portal>,
+    by_path: bool,
     stop: &CancellationToken,
-) -> (SocketAddr, u16) {
+) -> (SocketAddr, u16, SocketAddr) {
     let environment = Environment::real();
     let jobs = maar_jobs::role(
         &maar_jobs::Settings::new(maar_jobs::Entropy::system()),
@@ -324,9 +423,12 @@ async fn run(
     let ssh = ssh_listener.local_addr().unwrap().port();
     portal.prepare_ssh(SshSettings::at("127.0.0.1", ssh), SshKeys::default()).await.unwrap();
     let served = role(Arc::clone(portal), listener);
-    let served = vec![with_ssh(served, Arc::clone(portal), ssh_listener)];
-    tokio::spawn(process(own, Environment::real()).run(served, stop.clone()));
-    (address, ssh)
+    let served = with_ssh(served, Arc::clone(portal), ssh_listener);
+    let apps_listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let apps = apps_listener.local_addr().unwrap();
+    let served = if by_path { with_apps(served, Arc::clone(portal), apps_listener) } else { served };
+    tokio::spawn(process(own, Environment::real()).run(vec![served], stop.clone()));
+    (address, ssh, apps)
 }
 
 /// Looks until it is so, for a while.

@@ -7,6 +7,8 @@ mod broken_ldap;
 mod desk;
 mod development;
 mod guarded;
+#[path = "../support/heard.rs"]
+mod heard;
 mod idp;
 mod limits;
 mod logged;

@@ -15,7 +15,8 @@ const PROXY: &str = include_str!("proxy.mjs");
 /// The control plane, the TLS end of the provider, and where both are.
 pub(crate) struct Server {
     name: String,
-    folder: tempfile::TempDir,
+    /// Among others tls.crt, by which the TLS end vouches for itself.
+    pub(crate) folder: tempfile::TempDir,
     proxy: Child,
     /// What the provider calls itself.
     pub(crate) issuer: String,
@@ -94,11 +95,15 @@ impl Server {
         (read("ca.crt"), read("ca.key"))
     }
 
+    /// The kubectl that belongs to the API server.
+    pub(crate) fn kubectl_path(&self) -> PathBuf {
+        let all = dev_real(&["env", "--name", &self.name]).unwrap();
+        let kubectl = all.lines().find_map(|line| line.strip_prefix("export MAAR_REAL_KUBECTL=")).unwrap();
+        PathBuf::from(kubectl.trim_matches(['\'', '"']))
+    }
+
     fn run(&self, kubeconfig: &Path, words: &[&str]) -> Result<String, String> {
-        let kubectl = dev_real(&["env", "--name", &self.name]).unwrap();
-        let kubectl =
-            kubectl.lines().find_map(|line| line.strip_prefix("export MAAR_REAL_KUBECTL=")).unwrap();
-        let output = Command::new(kubectl.trim_matches(['\'', '"']))
+        let output = Command::new(self.kubectl_path())
             .arg("--kubeconfig")
             .arg(kubeconfig)
             .args(words)

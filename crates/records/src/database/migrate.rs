@@ -54,6 +54,11 @@ macro_rules! migrations {
                 name: "token-scopes",
                 text: include_str!(concat!("../../migrations/", $folder, "/0008-token-scopes.sql")),
             },
+            Migration {
+                version: 9,
+                name: "user-limits",
+                text: include_str!(concat!("../../migrations/", $folder, "/0009-user-limits.sql")),
+            },
         ]
     };
 }

@@ -1,10 +1,15 @@
 //! What changes about a user.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::{User, columns, guard, search_text};
 use crate::database::{Lock, Query, Transaction};
 use crate::{Error, PasswordHash, Records, Result, SessionId, UserId, session, text};
+
+/// The longest limits of a user, in bytes of JSON.
+const MOST_LIMITS: usize = 16 * 1024;
 
 /// What is to be different; the rest stays.
 #[derive(Debug, Clone, Default)]
@@ -129,6 +134,22 @@ impl Records {
             columns!()
         ));
         self.guarded(query.bind(id).bind(admin).bind(now), id, now, false).await
+    }
+
+    /// Sets the most a user may have, by the word for it, instead of what was set before.
+    pub async fn set_limits(
+        &self,
+        id: &UserId,
+        limits: &BTreeMap<String, String>,
+        now: Timestamp,
+    ) -> Result<User> {
+        let kept = text::json("limits", &serde_json::json!(limits), MOST_LIMITS)?;
+        let query = Query::new(concat!(
+            "UPDATE users SET limits = $2, updated_at = $3 WHERE id = $1 RETURNING ",
+            columns!()
+        ));
+        let kept = (!limits.is_empty()).then_some(kept);
+        changed(self.database.begin(Lock::None).await?, query.bind(id).bind(&kept).bind(now)).await
     }
 
     /// Notes that a user logged in.

@@ -1,5 +1,7 @@
 //! Users: names, passwords, and somebody who administers.
 
+use std::collections::BTreeMap;
+
 use maar_records::{Error, NewUser, Page, PasswordHash, Standing, UserChange, UserFilter, UserId};
 
 use crate::support::{World, admin, at, new_user, user};
@@ -197,4 +199,21 @@ on_both!(expiry_and_disabling_decide_who_may_come_in, async |world: World| {
     assert!(records.enable(&alice.id, at(5)).await.unwrap().is_active(at(5)));
     records.note_login(&alice.id, at(6)).await.unwrap();
     assert_eq!(records.user(&alice.id).await.unwrap().last_login_at, Some(at(6)));
+});
+
+on_both!(limits_of_a_user_are_kept_and_come_with_his_sessions, async |world: World| {
+    let ada = user(&world.records, "ada").await;
+    assert!(ada.limits.is_empty());
+    let limits = [("workspaces", "3"), ("nvidia.com/gpu", "500m")];
+    let limits: BTreeMap<String, String> =
+        limits.iter().map(|(what, amount)| ((*what).to_owned(), (*amount).to_owned())).collect();
+    assert_eq!(world.records.set_limits(&ada.id, &limits, at(1)).await.unwrap().limits, limits);
+    assert_eq!(world.records.user(&ada.id).await.unwrap().limits, limits);
+    let more: BTreeMap<String, String> =
+        (0..1000).map(|one| (format!("r{one}"), "1234567890".to_owned())).collect();
+    assert!(matches!(world.records.set_limits(&ada.id, &more, at(2)).await, Err(Error::Invalid { .. })));
+    let gone = world.records.set_limits(&ada.id, &BTreeMap::new(), at(3)).await.unwrap();
+    assert!(gone.limits.is_empty());
+    let nobody = world.records.set_limits(&UserId::new("none"), &limits, at(4)).await;
+    assert!(matches!(nobody, Err(Error::NotFound { .. })));
 });
