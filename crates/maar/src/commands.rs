@@ -1,6 +1,8 @@
 //! The clap tree, one file per command.
 
 mod account;
+mod address;
+mod cards;
 mod cleanup;
 mod client;
 mod completion;
@@ -25,8 +27,10 @@ mod run;
 mod scheduler;
 mod simulate;
 mod ssh;
+mod terminal;
 mod top;
 mod up;
+mod wait;
 mod ways;
 mod workspace;
 
@@ -37,9 +41,13 @@ pub(crate) use failure::exit_code;
 /// The version with the commit it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("MAAR_COMMIT"), ")");
 
+/// What scripts may count on; failure.rs has the same at length.
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 the command line makes no sense, 3 there is no such object, 4 refused, \
+    5 nobody answers, 6 not within --timeout. maar ssh ends with the code of ssh.";
+
 /// Kubernetes clusters as one shared GPU cloud.
 #[derive(Debug, Parser)]
-#[command(name = "maar", version = VERSION, arg_required_else_help = true)]
+#[command(name = "maar", version = VERSION, arg_required_else_help = true, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -50,17 +58,31 @@ enum Command {
     /// Run everything in this process: an embedded cluster with simulated GPU nodes, ready for kubectl.
     Up(up::Arguments),
     /// Log in to a portal, so that other commands work in your name.
+    #[command(after_help = "Examples:\n  \
+        maar login https://gpu.example --user ada\n  \
+        maar login https://gpu.example --device\n  \
+        maar login --forget")]
     Login(login::Arguments),
     /// Make, list, use and stop workspaces.
     #[command(visible_alias = "ws")]
     Workspace(workspace::Arguments),
-    /// Be in a workspace by the ssh of this machine, with a certificate for minutes.
+    /// Enter a workspace with the ssh of this machine, by a certificate that lasts minutes.
+    #[command(after_help = "Examples:\n  \
+        maar ssh desk\n  \
+        maar ssh desk -L 8888:localhost:8888\n  \
+        maar ssh desk -- nvidia-smi")]
     Ssh(ssh::Arguments),
     /// Print or write settings for ssh, scp, sftp and editors.
     SshConfig(ssh::ConfigArguments),
     /// Reach ports of a workspace on this machine.
+    #[command(after_help = "Examples:\n  \
+        maar forward desk 8888            http://127.0.0.1:8888 here is port 8888 there\n  \
+        maar forward desk 9000:8888 :6006  8888 on 9000 here, and 6006 on any free port")]
     Forward(forward::Arguments),
     /// Copy files to and from a workspace.
+    #[command(after_help = "Examples:\n  \
+        maar cp data desk:/work/       a file or a folder into /work\n  \
+        maar cp desk:/work/results .   and back")]
     Cp(cp::Arguments),
     /// Submit, list, follow and stop jobs.
     Job(job::Arguments),
@@ -73,8 +95,10 @@ enum Command {
     /// Suspend all workspaces that nobody protected, now: the nightly clean-up for a CronJob.
     Cleanup(cleanup::Arguments),
     /// Say why something waits.
+    #[command(after_help = "Examples:\n  maar explain job train\n  maar explain pod train-worker-0")]
     Explain(explain::Arguments),
     /// Show who has what of the cluster.
+    #[command(after_help = "Examples:\n  maar top\n  maar top accounts -o json")]
     Top(top::Arguments),
     /// Look after the database of users, sessions, keys and the audit log.
     Records(records::Arguments),
@@ -139,6 +163,65 @@ mod tests {
     #[test]
     fn the_tree_of_commands_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Commands that print many things of one kind: a table for people, and the same for programs.
+    const LISTINGS: [&[&str]; 11] = [
+        &["workspace", "list"],
+        &["workspace", "get", "desk"],
+        &["job", "list"],
+        &["job", "get", "train"],
+        &["kubeconfig", "list"],
+        &["account", "list"],
+        &["account", "get", "lab"],
+        &["policy", "preview"],
+        &["cleanup", "--dry-run"],
+        &["top", "nodes"],
+        &["top", "accounts"],
+    ];
+
+    #[test]
+    fn every_listing_is_printed_in_every_way() {
+        for words in LISTINGS {
+            for way in ["table", "wide", "json", "yaml"] {
+                let line = [&["maar"], words, &["-o", way]].concat();
+                assert!(Cli::try_parse_from(&line).is_ok(), "{line:?}");
+            }
+            let line = [&["maar"], words, &["-o", "xml"]].concat();
+            assert!(Cli::try_parse_from(&line).is_err(), "{line:?}");
+        }
+    }
+
+    /// A command that lists and is not in the table above is a listing that was forgotten.
+    #[test]
+    fn no_listing_is_forgotten() {
+        fn look(command: &clap::Command, path: &[&str]) {
+            for one in command.get_subcommands() {
+                let path = [path, &[one.get_name()]].concat();
+                let known = LISTINGS.iter().any(|words| words.starts_with(&path));
+                assert!(!["list", "get"].contains(&one.get_name()) || known, "{path:?}");
+                look(one, &path);
+            }
+        }
+        look(&Cli::command(), &[]);
+    }
+
+    #[test]
+    fn who_waits_can_say_how_long() {
+        for words in [
+            &["workspace", "create", "desk", "--image", "i"][..],
+            &["workspace", "stop", "desk"],
+            &["workspace", "resume", "desk"],
+            &["workspace", "delete", "desk"],
+            &["job", "submit", "--image", "i"],
+            &["job", "cancel", "train"],
+            &["job", "suspend", "train"],
+            &["job", "resume", "train"],
+        ] {
+            let with = |more: &[&str]| Cli::try_parse_from([&["maar"], words, more].concat()).is_ok();
+            assert!(with(&["--wait"]) && with(&["--wait", "--timeout", "10m"]), "{words:?}");
+            assert!(!with(&["--timeout", "10m"]) && !with(&["--wait", "--timeout", "soon"]), "{words:?}");
+        }
     }
 
     #[test]

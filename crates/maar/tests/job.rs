@@ -49,6 +49,34 @@ async fn code(folder: &Path, words: &[&str]) -> Option<i32> {
     maar(folder, words).await.status.code()
 }
 
+/// Each listing in each way: JSON and YAML say the same, and a table has its titles.
+async fn listings_are_read_by_programs(here: &Path) {
+    let listings: [&[&str]; 9] = [
+        &["job", "list"],
+        &["job", "get", "train"],
+        &["workspace", "list"],
+        &["account", "list"],
+        &["account", "get", "vision"],
+        &["policy", "preview"],
+        &["cleanup", "--dry-run"],
+        &["top", "nodes"],
+        &["top", "accounts"],
+    ];
+    for words in listings {
+        let told = async |way: &str| says(here, &[words, &["-o", way]].concat()).await;
+        let read: Value = serde_json::from_str(&told("json").await).unwrap();
+        let same: Value = serde_saphyr::from_str(&told("yaml").await).unwrap();
+        let names = |value: &Value| -> Vec<Value> {
+            let items = value["items"].as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+            items.iter().map(|one| one.pointer("/metadata/name").unwrap_or(&one["name"]).clone()).collect()
+        };
+        assert!(read.is_object(), "{words:?}: {read}");
+        assert_eq!(names(&read), names(&same), "{words:?}");
+        let (narrow, wide) = (told("table").await, told("wide").await);
+        assert!(!narrow.is_empty() && wide.starts_with(char::is_uppercase), "{words:?}: {wide}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn people_submit_look_at_and_stop_jobs() {
     let folder = tempfile::tempdir().unwrap();
@@ -100,6 +128,14 @@ async fn people_submit_look_at_and_stop_jobs() {
     assert!(says(here, &["account", "get", "vision"]).await.contains("ada"));
     assert!(says(here, &["top"]).await.contains("NODE "));
     assert!(says(here, &["top", "accounts"]).await.contains("vision"));
+
+    listings_are_read_by_programs(here).await;
+    let never =
+        ["job", "submit", "--name", "never", "--image", "i", "--gpus", "64", "--wait", "--timeout", "1s"];
+    let late = maar(here, &never).await;
+    let said = String::from_utf8_lossy(&late.stderr).into_owned();
+    assert_eq!(late.status.code(), Some(6), "{said}");
+    assert!(said.contains("job never is Pending") && said.contains("waited for 1s in vain"), "{said}");
 
     let rows: [(&[&str], i32); 9] = [
         (&["job", "get", "nobody"], 3),

@@ -1,8 +1,8 @@
 //! `maar login`, `maar workspace` and `maar kubeconfig` as people run them: the binary against `maar up`, and its exit codes.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
-#[path = "../../nodes/tests/support/absent.rs"]
-mod absent;
+#[path = "workspace/screen.rs"]
+mod screen;
 
 use std::{
     path::Path,
@@ -174,6 +174,12 @@ async fn people_log_in_and_use_workspaces() {
     assert_eq!(says(here, &["ws", "exec", "desk", "--", "hostname"]).await, "desk\n", "through the portal");
     assert_eq!(maar(here, &["ws", "exec", "desk", "--", "false"], "").await.status.code(), Some(1));
     assert_eq!(maar(here, &["ws", "exec", "none", "--", "id"], "").await.status.code(), Some(3));
+    let never = ["ws", "create", "huge", "--image", "busybox", "--gpus", "64", "--wait", "--timeout", "1s"];
+    let late = maar(here, &never, "").await;
+    let said = String::from_utf8_lossy(&late.stderr).into_owned();
+    assert_eq!(late.status.code(), Some(6), "{said}");
+    assert!(said.contains("huge is Pending: ") && said.contains("waited for 1s in vain"), "{said}");
+    says(here, &["ws", "delete", "huge", "--wait", "--timeout", "1m"]).await;
     assert!(says(here, &["ws", "stop", "desk", "--wait"]).await.contains("Suspended"));
     assert!(says(here, &["ws", "resume", "desk", "--wait"]).await.contains("Running"));
     let again = maar(here, &create, "").await;
@@ -238,6 +244,33 @@ async fn lists(file: &Path) -> Result<(), u16> {
     }
 }
 
+/// What a device is given takes the place of what it had, wherever it was put; other devices keep theirs.
+async fn a_device_has_one_kubeconfig(here: &Path) {
+    let write = async |file: &str, device: &str| {
+        let place = here.join(file);
+        let words = ["kubeconfig", "write", "--kubeconfig", place.to_str().unwrap(), "--device", device];
+        let output = maar(here, &words, "").await;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        assert_eq!(lists(&place).await, Ok(()), "{file}");
+        (place, said)
+    };
+    let (first, said) = write("first", "laptop").await;
+    assert!(!said.contains("revoked"), "{said}");
+    let (second, said) = write("second", "laptop").await;
+    assert!(said.contains("which this device had before, is revoked"), "{said}");
+    assert!(matches!(lists(&first).await, Err(401 | 403)), "what the laptop had before");
+    write("third", "phone").await;
+    assert_eq!(lists(&second).await, Ok(()), "what the laptop has");
+    let items: Value =
+        serde_json::from_str(&says(here, &["kubeconfig", "list", "-o", "json"]).await).unwrap();
+    let live = items["items"].as_array().unwrap().iter().filter(|one| one["revoked"] == false);
+    assert_eq!(live.count(), 2, "{items}");
+    for way in ["yaml", "wide"] {
+        assert!(says(here, &["kubeconfig", "list", "-o", way]).await.contains("laptop"), "{way}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn people_without_a_browser_log_in_and_have_kubectl_for_hours() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -255,6 +288,7 @@ async fn people_without_a_browser_log_in_and_have_kubectl_for_hours() {
         contexts:\n- {name: work, context: {cluster: work, user: me}}\n";
     std::fs::write(&file, there).unwrap();
     let path = file.to_str().unwrap();
+    a_device_has_one_kubeconfig(here).await;
     for mode in ["certificate", "token"] {
         let said =
             says(here, &["kubeconfig", "write", "--mode", mode, "--kubeconfig", path, "--hours", "1"]).await;
@@ -288,18 +322,44 @@ async fn people_without_a_browser_log_in_and_have_kubectl_for_hours() {
     assert_eq!(maar(here, &["kubeconfig", "revoke", "../me"], "").await.status.code(), Some(3));
 }
 
+/// ssh as people type it, by what was written for it and a key of their own.
+async fn connects(here: &Path, address: &str, cookie: &str, folder: &Path) {
+    let key = here.join("id_ed25519");
+    let mut keygen = Command::new("ssh-keygen");
+    let made = keygen.args(["-q", "-t", "ed25519", "-N", "", "-f", key.to_str().unwrap()]).status().await;
+    assert!(made.unwrap().success());
+    let public = std::fs::read_to_string(here.join("id_ed25519.pub")).unwrap();
+    let request = axum::http::Request::post("/api/v1/me/ssh-keys").header("cookie", cookie);
+    send(address, request, serde_json::json!({ "title": "laptop", "key": public.trim() })).await;
+    let config = folder.join("config");
+    let ssh = async |host: &str, command: &str| {
+        let mut ssh = Command::new("ssh");
+        ssh.args(["-F", config.to_str().unwrap(), "-i", key.to_str().unwrap(), "-o", "BatchMode=yes"]);
+        ssh.args(["-o", "IdentitiesOnly=yes", host, command]).stdin(Stdio::null()).output().await.unwrap()
+    };
+    let output = ssh("shell@maar", "echo $((6*7))").await;
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "42\n", "{output:?}");
+    // Another host by the same address is not believed: its key is what is known.
+    let known = folder.join("maar/known_hosts");
+    let other = "maar ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOFq7mGyLsyNN4Ia0ORc1wHwJHQ5FDB7IwPGMRCzcK+x\n";
+    std::fs::write(&known, other).unwrap();
+    let output = ssh("shell@maar", "true").await;
+    assert_eq!(output.status.code(), Some(255), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("Host key verification failed"), "{output:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn people_are_in_workspaces_by_their_own_ssh() {
     for (program, of) in [("ssh", "-V"), ("bwrap", "--version")] {
         if Command::new(program).arg(of).output().await.is_err() {
-            absent::absent(program);
+            maar_testkit::absent!(program);
             return;
         }
     }
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let (mut cluster, address, first) = up(here).await;
-    change_password(&address, &first).await;
+    let cookie = change_password(&address, &first).await;
     let login = ["login", &address, "--user", "admin", "--password-stdin"];
     assert!(maar(here, &login, "correct horse battery\n").await.status.success());
     says(here, &["ws", "create", "shell", "--image", "busybox", "--wait", "--", "sleep", "1d"]).await;
@@ -323,6 +383,7 @@ async fn people_are_in_workspaces_by_their_own_ssh() {
     let read = command.args(["-G", "-F", own.to_str().unwrap(), "shell@maar"]).output().await.unwrap();
     let read = String::from_utf8(read.stdout).unwrap();
     assert!(read.contains("hostname 127.0.0.1") && read.contains("user shell"), "{read}");
+    connects(here, &address, &cookie, &ssh_folder).await;
     assert!(std::fs::read_to_string(ssh_folder.join("config")).unwrap().ends_with("    User ada\n"));
     let pid = cluster.id().unwrap().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().await.unwrap().success());
@@ -333,7 +394,7 @@ async fn people_are_in_workspaces_by_their_own_ssh() {
 async fn local_node_is_offered() -> bool {
     let found = Command::new("bwrap").arg("--version").stdout(Stdio::null()).status().await;
     if !found.is_ok_and(|status| status.success()) {
-        absent::absent("bubblewrap");
+        maar_testkit::absent!("bubblewrap");
         return false;
     }
     true
@@ -364,7 +425,10 @@ async fn people_copy_files_and_reach_ports() {
     std::fs::write(data.join("small"), "small").unwrap();
     for (number, more) in through.into_iter().enumerate() {
         let (there, back) = (format!("desk:/tmp/copy-{number}"), format!("back-{number}"));
-        says(here, &[&["cp", "data", &there], more].concat()).await;
+        let copied = maar(here, &[&["cp", "data", &there], more].concat(), "").await;
+        let told = String::from_utf8(copied.stderr).unwrap();
+        assert!(copied.status.success() && copied.stdout.is_empty(), "{told}");
+        assert!(told.starts_with('(') && told.lines().count() == 1, "nobody looks, nothing is shown: {told}");
         let script = format!("cat /tmp/copy-{number}/small");
         assert_eq!(says(here, &["ws", "exec", "desk", "--", "sh", "-c", &script]).await, "small");
         says(here, &[&["cp", &there, &back], more].concat()).await;
@@ -387,6 +451,16 @@ async fn people_copy_files_and_reach_ports() {
     fails(&["forward", "desk", "x"], 2, "8888").await;
     fails(&["forward", "away", "80"], 3, "exist").await;
 
+    for more in through {
+        a_port_is_reached(here, more, &large).await;
+        a_connection_that_fails_is_told(here, more).await;
+        screen::shows_how_far_a_copy_is(here, more).await;
+        screen::a_shell_has_the_screen_of_its_user(here, more).await;
+    }
+}
+
+/// What is said to a port here comes back from a program in the workspace.
+async fn a_port_is_reached(here: &Path, more: &[&str], large: &[u8]) {
     let program = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = program.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -397,29 +471,61 @@ async fn people_copy_files_and_reach_ports() {
             });
         }
     });
-    for more in through {
-        let mut forward = Command::new(env!("CARGO_BIN_EXE_maar"))
-            .args([&["forward", "desk", &format!(":{port}")], more].concat())
-            .env("MAAR_LOGIN", here.join("login.json"))
-            .current_dir(here)
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(forward.stderr.take().unwrap()).lines();
-        let local = loop {
-            let line = lines.next_line().await.unwrap().unwrap();
-            if let Some((local, _)) = line.split_once(" -> desk:") {
-                break local.to_owned();
-            }
-        };
-        for _ in 0..2 {
-            let mut stream = tokio::net::TcpStream::connect(&local).await.unwrap();
-            stream.write_all(&large).await.unwrap();
-            let mut echo = vec![0; large.len()];
-            tokio::io::AsyncReadExt::read_exact(&mut stream, &mut echo).await.unwrap();
-            assert!(echo == large, "what comes back is what was sent");
+    let mut forward = Command::new(env!("CARGO_BIN_EXE_maar"))
+        .args([&["forward", "desk", &format!(":{port}")], more].concat())
+        .env("MAAR_LOGIN", here.join("login.json"))
+        .current_dir(here)
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(forward.stderr.take().unwrap()).lines();
+    let local = loop {
+        let line = lines.next_line().await.unwrap().unwrap();
+        if let Some((local, _)) = line.split_once(" -> desk:") {
+            break local.strip_prefix("listening on ").unwrap().to_owned();
         }
-        forward.kill().await.unwrap();
+    };
+    for _ in 0..2 {
+        let mut stream = tokio::net::TcpStream::connect(&local).await.unwrap();
+        stream.write_all(large).await.unwrap();
+        let mut echo = vec![0; large.len()];
+        tokio::io::AsyncReadExt::read_exact(&mut stream, &mut echo).await.unwrap();
+        assert!(echo == large, "what comes back is what was sent");
     }
+    forward.kill().await.unwrap();
+}
+
+/// A port at which nobody listens in the workspace.
+async fn a_connection_that_fails_is_told(here: &Path, more: &[&str]) {
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let mut forward = Command::new(env!("CARGO_BIN_EXE_maar"))
+        .args([&["forward", "desk", &format!(":{closed}")], more].concat())
+        .env("MAAR_LOGIN", here.join("login.json"))
+        .current_dir(here)
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(forward.stderr.take().unwrap()).lines();
+    let (mut local, place) = (None, format!("desk:{closed}: "));
+    let told = async {
+        loop {
+            let line = lines.next_line().await.unwrap().unwrap();
+            if let Some(rest) = line.strip_prefix("listening on ") {
+                local = rest.split(' ').next().map(str::to_owned);
+            }
+            if line.starts_with("Ctrl-C") {
+                let mut stream = tokio::net::TcpStream::connect(local.as_ref().unwrap()).await.unwrap();
+                stream.write_all(b"anybody?").await.unwrap();
+                let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 8]).await;
+            }
+            if let Some(why) = line.strip_prefix(&place) {
+                break why.to_owned();
+            }
+        }
+    };
+    let why = tokio::time::timeout(Duration::from_secs(30), told).await.unwrap();
+    assert!(!why.is_empty());
+    forward.kill().await.unwrap();
 }

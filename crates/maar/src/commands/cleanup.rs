@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     output: OutputArgs,
     /// Only say what would be suspended
-    #[arg(long)]
+    #[arg(long, help_heading = None::<&'static str>)]
     dry_run: bool,
 }
 

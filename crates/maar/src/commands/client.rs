@@ -20,10 +20,11 @@ pub(crate) const EXPLAIN_URL: &str = "explainUrl";
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterArgs {
-    /// Kubeconfig of the cluster; without it the one that maar up wrote here (.maar/kubeconfig), else the usual ones
+    /// Kubeconfig of the cluster, which goes before a login; without it the one that maar up wrote here (.maar/kubeconfig), else
+    /// the usual ones
     #[arg(long, value_name = "FILE", global = true)]
     kubeconfig: Option<PathBuf>,
-    /// Namespace; without it the one of the kubeconfig
+    /// Namespace of the cluster, which goes before a login; without it the one of the kubeconfig
     #[arg(long, short, value_name = "NAME", global = true)]
     namespace: Option<String>,
 }

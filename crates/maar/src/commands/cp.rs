@@ -90,7 +90,7 @@ async fn send(
     };
     let command = ["tar", "-x", "-f", "-", "-C", &parent].map(str::to_owned);
     let running = start(source, Asked { workspace, command: &command, screen: None }).await?;
-    let Running { stdin, mut stdout, mut stderr, ended } = running;
+    let Running { stdin, mut stdout, mut stderr, ended, .. } = running;
     let sending = async {
         let mut stdin = BufWriter::with_capacity(64 * 1024, stdin);
         let sent = archive::write(&mut stdin, from, &name, &mut progress).await;
@@ -123,7 +123,7 @@ async fn fetch(
     }
     let command = ["tar", "-c", "-f", "-", "-C", &parent, "--", &name].map(str::to_owned);
     let running = start(source, Asked { workspace, command: &command, screen: None }).await?;
-    let Running { stdin, mut stdout, mut stderr, ended } = running;
+    let Running { stdin, mut stdout, mut stderr, ended, .. } = running;
     drop(stdin);
     let mut complaint = Vec::new();
     let taking = async {

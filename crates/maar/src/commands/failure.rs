@@ -8,6 +8,9 @@
 //! | 3 | there is no such object |
 //! | 4 | the cluster, the portal or the database refuses: not allowed, not valid, or already there |
 //! | 5 | the cluster, the portal or the database cannot be reached |
+//! | 6 | it has not happened within --timeout; what was begun goes on |
+//!
+//! `maar ssh` ends with the code of ssh.
 
 use std::process::ExitCode;
 
@@ -50,6 +53,11 @@ impl Failure {
     /// Who should answer does not.
     pub(crate) fn unreachable(message: impl Into<String>) -> Self {
         Self { code: 5, message: message.into() }
+    }
+
+    /// What was waited for did not come in time.
+    pub(crate) fn timed_out(message: impl Into<String>) -> Self {
+        Self { code: 6, message: message.into() }
     }
 }
 
@@ -113,6 +121,17 @@ mod tests {
         assert_eq!(number(&anyhow::Error::new(conflict).context("saving")), 4);
         assert_eq!(number(&maar_records::Error::NotFound { what: "user" }.into()), 3);
         assert_eq!(number(&anyhow::anyhow!("anything")), 1);
-        assert_eq!(number(&Failure::usage("what?").into()), 2);
+        let failures = [
+            (Failure::failed(""), 1),
+            (Failure::usage("what?"), 2),
+            (Failure::not_found(""), 3),
+            (Failure::refused(""), 4),
+            (Failure::unreachable(""), 5),
+            (Failure::timed_out(""), 6),
+            (Failure::with_code(9, ""), 9),
+        ];
+        for (failure, want) in failures {
+            assert_eq!(number(&anyhow::Error::from(failure).context("waiting")), want);
+        }
     }
 }

@@ -6,10 +6,7 @@
 use std::{
     io::Write as _,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
@@ -38,6 +35,9 @@ use super::{
 
 /// How long the other end may be silent after this one has said its last: neither way can pass that on.
 const LAST_WORDS: Duration = Duration::from_mins(1);
+
+/// How long the same failure is not told again.
+const SAME_AGAIN: Duration = Duration::from_secs(10);
 
 /// What `maar forward` can be told.
 #[derive(Debug, clap::Args)]
@@ -90,7 +90,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
     let mut tasks = tokio::task::JoinSet::new();
     for (listener, remote) in listeners {
-        say(&format!("{} -> {}:{remote}", listener.local_addr()?, arguments.workspace));
+        say(&format!("listening on {} -> {}:{remote}", listener.local_addr()?, arguments.workspace));
         let there =
             There { source: Arc::clone(&source), workspace: arguments.workspace.clone(), port: remote };
         tasks.spawn(serve(listener, there));
@@ -111,19 +111,51 @@ struct There {
 }
 
 async fn serve(listener: TcpListener, there: There) -> anyhow::Result<()> {
-    let failing = Arc::new(AtomicBool::new(false));
+    let place = format!("{}:{}", there.workspace, there.port);
+    let (mut connections, mut complaints) = (tokio::task::JoinSet::new(), Complaints::default());
     loop {
-        let (near, _) = listener.accept().await.context("taking a connection")?;
-        let (there, failing) = (there.clone(), Arc::clone(&failing));
-        tokio::spawn(async move {
-            let place = format!("{}:{}", there.workspace, there.port);
-            match there.carry(near).await {
-                // Told once, however often a browser tries again.
-                Err(error) if !failing.swap(true, Ordering::Relaxed) => say(&format!("{place}: {error:#}")),
-                Ok(()) if failing.swap(false, Ordering::Relaxed) => say(&format!("{place}: answers again")),
-                Ok(()) | Err(_) => {}
+        tokio::select! {
+            accepted = listener.accept() => {
+                let (near, _) = accepted.context("taking a connection")?;
+                let there = there.clone();
+                connections.spawn(async move { there.carry(near).await });
             }
-        });
+            Some(ended) = connections.join_next() => {
+                let told = match ended.context("carrying a connection").flatten() {
+                    Ok(()) => complaints.worked(),
+                    Err(error) => complaints.failed(&format!("{error:#}"), Instant::now()),
+                };
+                if let Some(told) = told {
+                    say(&format!("{place}: {told}"));
+                }
+            }
+        }
+    }
+}
+
+/// What is told of connections that fail: each reason when it comes, and the same once more every so often, with how many
+/// there were, since a browser tries again and again.
+#[derive(Debug, Default)]
+struct Complaints {
+    last: Option<(String, Instant)>,
+    untold: u32,
+}
+
+impl Complaints {
+    fn failed(&mut self, why: &str, now: Instant) -> Option<String> {
+        let same = self.last.as_ref().filter(|(last, _)| last == why);
+        if same.is_some_and(|(_, told)| now.duration_since(*told) < SAME_AGAIN) {
+            self.untold += 1;
+            return None;
+        }
+        let more = if same.is_some() { self.untold } else { 0 };
+        (self.last, self.untold) = (Some((why.to_owned(), now)), 0);
+        Some(if more > 0 { format!("{why} ({more} more before)") } else { why.to_owned() })
+    }
+
+    fn worked(&mut self) -> Option<String> {
+        self.untold = 0;
+        self.last.take().map(|_| "answers again".to_owned())
     }
 }
 
@@ -322,6 +354,22 @@ mod tests {
         }
         let mut all = vec![0; 500];
         program.read_exact(&mut all).await.unwrap();
+    }
+
+    #[test]
+    fn failures_are_told_when_they_come_and_not_without_end() {
+        let (mut complaints, begin) = (Complaints::default(), Instant::now());
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        assert_eq!(complaints.worked(), None, "nothing has failed");
+        assert_eq!(complaints.failed("refused", at(0)).as_deref(), Some("refused"));
+        assert_eq!(complaints.failed("refused", at(1)), None);
+        assert_eq!(complaints.failed("refused", at(2)), None);
+        assert_eq!(complaints.failed("no Pod", at(3)).as_deref(), Some("no Pod"), "another reason, at once");
+        assert_eq!(complaints.failed("no Pod", at(4)), None);
+        assert_eq!(complaints.failed("no Pod", at(14)).as_deref(), Some("no Pod (1 more before)"));
+        assert_eq!(complaints.worked().as_deref(), Some("answers again"));
+        assert_eq!(complaints.worked(), None);
+        assert_eq!(complaints.failed("no Pod", at(15)).as_deref(), Some("no Pod"), "it had worked between");
     }
 
     #[test]

@@ -29,6 +29,11 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Submit a job, from a file or from flags
+    #[command(after_help = "Examples:\n  \
+        maar job submit --image pytorch/pytorch --gpus 1 --wait -- python train.py\n  \
+        maar job submit --type pytorch --replicas 4 --gpus 8 --image pytorch/pytorch --max-run-time 4h -- torchrun train.py\n  \
+        maar job submit --file job.yaml --wait --timeout 2h\n  \
+        maar job submit --image busybox --dry-run -o yaml -- sleep 60")]
     Submit(Box<submit::Arguments>),
     /// List jobs
     #[command(visible_alias = "ls")]

@@ -24,7 +24,11 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Make a kubeconfig for this device and put it among those that are there
+    /// Make the kubeconfig of this device and put it among those that are there
+    #[command(after_help = "Examples:\n  \
+        maar kubeconfig write\n  \
+        maar kubeconfig write --mode oidc --keep-context\n  \
+        maar kubeconfig write --device ci --hours 1 --kubeconfig -")]
     Write(write::Arguments),
     /// List the kubeconfigs that were given out in your name
     #[command(visible_alias = "ls")]

@@ -1,9 +1,6 @@
 //! `maar login`: proves once who somebody is, and keeps a key instead of the password.
 
-use std::{
-    io::{BufRead as _, IsTerminal as _, Write as _},
-    process::{Command, Stdio},
-};
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 use axum::http::header;
@@ -14,6 +11,7 @@ use super::{
     oauth::{self, random},
     output::print,
     remote::{Login, LoginArgs, Remote, machine},
+    terminal::Changed,
 };
 
 /// What the key may do: everything that commands do, and no administration.
@@ -169,17 +167,9 @@ fn hidden_line(question: &str) -> anyhow::Result<String> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage("there is no terminal to ask for a password: use --password-stdin").into());
     }
-    echo("-echo");
-    let text = line(question);
-    echo("echo");
-    let _ = std::io::stderr().write_all(b"\n");
-    text
-}
-
-/// Whether the terminal shows what is typed.
-fn echo(how: &str) {
-    // Without stty it is shown, which is no reason to keep somebody out.
-    let _ = Command::new("stty").arg(how).stdin(Stdio::inherit()).status();
+    // A terminal that shows it all the same is no reason to keep somebody out.
+    let _hidden = Changed::hidden();
+    line(question)
 }
 
 #[cfg(test)]

@@ -22,8 +22,8 @@ pub(crate) enum Output {
 /// The flag for it.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct OutputArgs {
-    /// How to print
-    #[arg(long, short, value_enum, default_value_t, global = true)]
+    /// How to print: json and yaml for programs, wide for more columns
+    #[arg(long, short, value_enum, default_value_t, global = true, display_order = 900, help_heading = None::<&'static str>)]
     pub(crate) output: Output,
 }
 

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
+use jiff::SignedDuration;
 use maar_controller::{
     Environment, Role, RoleConfig, clock::SharedClock, config::RuntimeArgs, process::Process, signal,
 };
@@ -10,7 +11,7 @@ use maar_portal::{
     Apps, Clients, Entropy, FirstAdmin, Network, Portal, Providers, Settings, SshKeys, SshSettings,
     first_admin, with_ssh,
 };
-use maar_records::Records;
+use maar_records::{Keep, Records};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -52,6 +53,12 @@ pub(crate) struct Arguments {
     card_resource: Vec<String>,
     #[command(flatten)]
     namespaces: NamespaceArgs,
+    /// Keep audit entries for so many days; without it, for ever
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    audit_days: Option<u32>,
+    /// Keep sessions that ended for so many days
+    #[arg(long, value_name = "DAYS", default_value = "30", value_parser = clap::value_parser!(u32).range(..=36_500))]
+    session_days: u32,
     #[command(flatten)]
     first: FirstArgs,
     #[command(flatten)]
@@ -72,6 +79,7 @@ pub(crate) struct Arguments {
 
 /// The password of the first administrator.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Users")]
 pub(crate) struct FirstArgs {
     /// File with the password of the first administrator, called admin, who has to change it; without it one is made
     /// and printed once
@@ -107,6 +115,7 @@ impl FirstArgs {
 
 /// Where programs of workspaces are seen as pages.
 #[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Apps of workspaces")]
 pub(crate) struct AppArgs {
     /// Show ports of workspaces as pages below this domain, such as apps.example: *.apps.example has to lead to the
     /// portal; a port may follow if it is another than that of --external-url
@@ -145,6 +154,7 @@ impl AppArgs {
 
 /// Who else says who somebody is.
 #[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Signing in")]
 pub(crate) struct IdentityArgs {
     /// File in YAML with the providers of logins: OIDC, OAuth2, LDAP, trusted proxies
     #[arg(long, value_name = "FILE")]
@@ -259,6 +269,8 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     let mut settings = Settings::at(origins(arguments.external_url.as_deref(), address)?);
     settings.hide_names = arguments.hide_names;
+    let days = |days: u32| SignedDuration::from_hours(24 * i64::from(days));
+    settings.keep = Keep { audit: arguments.audit_days.map(days), ended: days(arguments.session_days) };
     settings.cards = arguments.cards.shown()?;
     settings.card_resources.clone_from(&arguments.card_resource);
     settings.pod_kinds = arguments.namespaces.kinds();

@@ -12,6 +12,7 @@ use kube::{
 use serde_json::Value;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream, duplex},
+    sync::mpsc,
     time::{Instant, interval_at},
 };
 use tokio_tungstenite::{
@@ -56,6 +57,8 @@ pub(crate) struct Running {
     pub(crate) stdin: Box<dyn AsyncWrite + Send + Unpin>,
     pub(crate) stdout: Box<dyn AsyncRead + Send + Unpin>,
     pub(crate) stderr: Box<dyn AsyncRead + Send + Unpin>,
+    /// Takes each new size of its screen: columns and rows.
+    pub(crate) sizes: mpsc::Sender<(u16, u16)>,
     pub(crate) ended: BoxFuture<'static, anyhow::Result<Ended>>,
 }
 
@@ -80,9 +83,17 @@ pub(crate) async fn start(source: &Source, asked: Asked<'_>) -> anyhow::Result<R
                 .max_stdout_buf_size(BUFFER);
             let mut process =
                 pods.exec(&pod, asked.command, &parameters).await.context("running the command")?;
-            if let (Some(mut sizes), Some((width, height))) = (process.terminal_size(), asked.screen) {
+            let (sizes, mut changes) = mpsc::channel(4);
+            if let (Some(mut told), Some(first)) = (process.terminal_size(), asked.screen) {
                 // A program that is gone already says so by its status.
-                let _ = sizes.send(TerminalSize { width, height }).await;
+                tokio::spawn(async move {
+                    let mut next = Some(first);
+                    while let Some((width, height)) = next
+                        && told.send(TerminalSize { width, height }).await.is_ok()
+                    {
+                        next = changes.recv().await;
+                    }
+                });
             }
             let status = process.take_status().context("the command was run twice")?;
             let none = || Box::new(tokio::io::empty());
@@ -93,6 +104,7 @@ pub(crate) async fn start(source: &Source, asked: Asked<'_>) -> anyhow::Result<R
                     Some(stderr) => Box::new(stderr),
                     None => none(),
                 },
+                sizes,
                 ended: Box::pin(async move {
                     let status = status.await;
                     // Dropping it earlier would break the command off.
@@ -132,18 +144,20 @@ fn through(socket: Socket) -> Running {
     let (stdin, typed) = duplex(BUFFER);
     let (output, stdout) = duplex(BUFFER);
     let (errors, stderr) = duplex(BUFFER);
-    let carrying = tokio::spawn(carry(socket, typed, output, errors));
+    let (sizes, changes) = mpsc::channel(4);
+    let carrying = tokio::spawn(carry(socket, (typed, changes), output, errors));
     Running {
         stdin: Box::new(stdin),
         stdout: Box::new(stdout),
         stderr: Box::new(stderr),
+        sizes,
         ended: Box::pin(async move { carrying.await.context("carrying what the command says")? }),
     }
 }
 
 async fn carry<S: AsyncRead + AsyncWrite + Unpin>(
     socket: WebSocketStream<S>,
-    mut typed: DuplexStream,
+    (mut typed, mut changes): (DuplexStream, mpsc::Receiver<(u16, u16)>),
     mut output: DuplexStream,
     mut errors: DuplexStream,
 ) -> anyhow::Result<Ended> {
@@ -159,6 +173,7 @@ async fn carry<S: AsyncRead + AsyncWrite + Unpin>(
                     more = length > 0;
                     Message::binary(part[..=length].to_vec())
                 }
+                Some((columns, rows)) = changes.recv() => sized(columns, rows),
                 _ = signs.tick() => Message::Ping(Bytes::new()),
             };
             if outgoing.send(message).await.is_err() {
@@ -188,6 +203,12 @@ async fn carry<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
+/// The message that the screen has another size.
+fn sized(columns: u16, rows: u16) -> Message {
+    let ([wide, narrow], [high, low]) = (columns.to_be_bytes(), rows.to_be_bytes());
+    Message::binary(vec![4, wide, narrow, high, low])
+}
+
 fn of_portal(text: &[u8]) -> anyhow::Result<Ended> {
     let said: Value = serde_json::from_slice(text).context("reading how the command ended")?;
     let code = said["code"].as_i64().and_then(|code| i32::try_from(code).ok());
@@ -208,7 +229,7 @@ pub(crate) async fn output(
     command: &[String],
 ) -> anyhow::Result<(Ended, String)> {
     let running = start(source, Asked { workspace, command, screen: None }).await?;
-    let Running { stdin, mut stdout, mut stderr, ended } = running;
+    let Running { stdin, mut stdout, mut stderr, ended, .. } = running;
     drop(stdin);
     let (mut out, mut errors) = (Vec::new(), Vec::new());
     let (read, complained) = tokio::join!(stdout.read_to_end(&mut out), stderr.read_to_end(&mut errors));
@@ -236,7 +257,10 @@ mod tests {
         let near = WebSocketStream::from_raw_socket(near, Role::Client, None).await;
         let mut far = WebSocketStream::from_raw_socket(far, Role::Server, None).await;
         let ((_stdin, typed), (output, stdout), (errors, _stderr)) = (duplex(64), duplex(64), duplex(64));
-        let carrying = tokio::spawn(carry(near, typed, output, errors));
+        let (sizes, changes) = mpsc::channel(1);
+        let carrying = tokio::spawn(carry(near, (typed, changes), output, errors));
+        sizes.send((256, 50)).await.unwrap();
+        assert_eq!(far.next().await.unwrap().unwrap().into_data(), &[4, 1, 0, 0, 50][..]);
         // More than anybody takes: from here on the client reads nothing.
         far.feed(Message::binary(vec![1; 512])).await.unwrap();
         far.flush().await.unwrap();

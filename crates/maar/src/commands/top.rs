@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     namespaces: NamespaceArgs,
     /// What to look at
-    #[arg(value_enum, default_value_t)]
+    #[arg(value_enum, default_value_t, help_heading = None::<&'static str>)]
     what: What,
 }
 

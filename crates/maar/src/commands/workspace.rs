@@ -6,8 +6,6 @@ mod show;
 mod source;
 mod state;
 
-use std::io::Write as _;
-
 use super::{client::ClusterArgs, output::OutputArgs, remote::LoginArgs};
 pub(crate) use enter::{CONTAINER, pod_of};
 pub(crate) use source::Source;
@@ -35,8 +33,12 @@ struct Named {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Make a workspace
+    #[command(after_help = "Examples:\n  \
+        maar workspace create desk --image pytorch/pytorch --gpus 1 --cpu 8 --memory 64Gi --volume work=/work:100Gi --wait\n  \
+        maar workspace create half --image busybox --share 0.5 -- sleep 1d\n  \
+        maar workspace create pair --image busybox --node gpu-1 --gpu-index 2,3")]
     Create(Box<create::Arguments>),
-    /// List the own workspaces
+    /// List your workspaces
     #[command(visible_alias = "ls")]
     List(show::ListArguments),
     /// Show one workspace
@@ -44,6 +46,7 @@ enum Command {
     /// Print what the program of a workspace wrote
     Logs(enter::LogArguments),
     /// Run a command in a workspace, a shell if none is said
+    #[command(after_help = "Examples:\n  maar workspace exec desk\n  maar workspace exec desk -- nvidia-smi")]
     Exec(enter::ExecArguments),
     /// Take the Pod of a workspace away; its volumes stay
     Stop(state::Arguments),
@@ -67,9 +70,4 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Resume(command) => state::resume(&source, output, &command).await,
         Command::Delete(command) => state::delete(&source, &command).await,
     }
-}
-
-/// Tells somebody who waits how it goes, beside what programs read.
-fn tell(text: &str) {
-    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }

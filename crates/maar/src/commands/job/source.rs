@@ -164,15 +164,22 @@ fn job_of(view: &Value) -> anyhow::Result<AIJob> {
         "startTime": at("started"), "completionTime": at("ended"), "cleanup": at("cleanup"), "nodes": nodes,
         "queue": { "position": at("position"), "estimatedStart": at("estimatedStart") },
     });
-    for (field, shown) in
-        [("tasks", "tasks"), ("cards", "givenCards"), ("attempt", "attempt"), ("preemptions", "preemptions")]
-    {
+    for (field, shown) in [
+        ("tasks", "tasks"),
+        ("cards", "givenCards"),
+        ("attempt", "attempt"),
+        ("preemptions", "preemptions"),
+        ("observedGeneration", "observedGeneration"),
+    ] {
         if let Some(value) = view.get(shown) {
             status[field] = value.clone();
         }
     }
-    let metadata =
+    let mut metadata =
         json!({ "namespace": at("namespace"), "name": at("name"), "creationTimestamp": at("created") });
+    if let Some(generation) = view.get("generation") {
+        metadata["generation"] = generation.clone();
+    }
     let job = json!({ "apiVersion": names::API_VERSION, "kind": "AIJob", "metadata": metadata, "spec": spec,
         "status": status });
     serde_json::from_value(job).context("understanding a job of the portal")
@@ -203,8 +210,11 @@ mod tests {
         whole["pods"] =
             json!([{ "name": "b", "node": "gpu-2" }, { "name": "a", "node": "gpu-1" }, { "name": "c" }]);
         whole["givenCards"] = json!([{ "pod": "a", "node": "gpu-1", "cards": "nvidia.com/gpu=0" }]);
+        whole["generation"] = json!(3);
+        whole["observedGeneration"] = json!(2);
         let job = job_of(&whole).unwrap();
         let status = job.status.unwrap();
+        assert_eq!((job.metadata.generation, status.observed_generation), (Some(3), Some(2)));
         assert_eq!((job.spec.tasks.len(), status.tasks.len(), status.cards.len()), (1, 1, 1));
         assert_eq!(status.nodes, ["gpu-1", "gpu-2"]);
         assert!(job_of(&json!({ "phase": "Lost" })).is_err());

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::commands::{
     output::{Output, list, show},
+    wait::WaitArgs,
     workspace::Source,
 };
 
@@ -18,9 +19,8 @@ pub(crate) struct Arguments {
     /// The jobs
     #[arg(required = true)]
     names: Vec<String>,
-    /// Wait until it has happened
-    #[arg(long)]
-    wait: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
 }
 
 pub(super) async fn run(
@@ -34,8 +34,8 @@ pub(super) async fn run(
         changed.push(source::change(source, name, change).await?);
     }
     show(output, &table(&changed, false), &list(&changed))?;
-    for name in arguments.names.iter().filter(|_| arguments.wait) {
-        wait::until(source, name, |phase| has_come(change, phase)).await?;
+    for name in arguments.names.iter().filter(|_| arguments.wait.wait) {
+        wait::until(source, name, arguments.wait, |phase| has_come(change, phase)).await?;
     }
     Ok(())
 }

@@ -11,8 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::{show::table, source, wait};
 use crate::commands::{
+    cards::Cards,
     failure::Failure,
     output::{Output, show},
+    wait::{WaitArgs, seconds},
     workspace::Source,
 };
 
@@ -40,16 +42,20 @@ pub(crate) struct Arguments {
     /// A part of one card for each Pod, such as 0.5, or memory, such as 8Gi
     #[arg(long, value_name = "PART", conflicts_with = "gpus")]
     gpu_share: Option<String>,
+    /// Only these cards of a node, by number, such as 2,3: as many as --gpus, or one with --gpu-share. It waits until they are
+    /// free
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(0..128))]
+    gpu_index: Vec<u16>,
     /// The resource that counts the cards
     #[arg(long, value_name = "NAME", default_value = "nvidia.com/gpu")]
     gpu_resource: String,
-    /// Processor time for each Pod
+    /// Cores for each Pod, such as 8 or 500m
     #[arg(long, value_name = "AMOUNT")]
     cpu: Option<String>,
-    /// Memory for each Pod
+    /// Memory for each Pod, such as 64Gi
     #[arg(long, value_name = "AMOUNT")]
     memory: Option<String>,
-    /// Who pays
+    /// The account that pays; without it your usual one
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
     /// The member of the account whose cap applies
@@ -61,10 +67,10 @@ pub(crate) struct Arguments {
     /// Higher goes first within the account
     #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
     priority: i32,
-    /// The longest run, such as 90m or 4h
+    /// The longest run, such as 90m or 4h; without it there is no limit
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     max_run_time: Option<i64>,
-    /// How often it is tried again after a failure
+    /// How often it is tried again after a failure, at most
     #[arg(long, default_value_t = 0)]
     retries: i32,
     /// Only nodes of this pool; may be repeated
@@ -82,9 +88,8 @@ pub(crate) struct Arguments {
     /// Jobs by the clock, such as "0 3 * * *"
     #[arg(long, value_name = "CRON")]
     cron: Option<String>,
-    /// Wait until it is over; fails if it fails
-    #[arg(long)]
-    wait: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
     /// Print the job and do not submit it
     #[arg(long)]
     dry_run: bool,
@@ -117,8 +122,8 @@ pub(super) async fn run(source: &Source, output: Output, arguments: Arguments) -
     }
     let source = source::in_namespace(source, namespace);
     let made = source::create(&source, &job).await?;
-    if arguments.wait {
-        return wait::until_over(&source, &made.name_any(), output).await;
+    if arguments.wait.wait {
+        return wait::until_over(&source, &made.name_any(), output, arguments.wait).await;
     }
     show(output, &table(std::slice::from_ref(&made), false), &made)
 }
@@ -159,12 +164,13 @@ fn make(arguments: &Arguments) -> anyhow::Result<AIJob> {
     requests.extend(arguments.memory.as_ref().map(|amount| ("memory".to_owned(), json!(amount))));
     container.insert("resources".to_owned(), json!({ "requests": requests }));
     let template = json!({ "spec": { "containers": [container] } });
+    let cards = cards(arguments)?;
     let tasks: Vec<Value> = tasks(arguments.kind, arguments.replicas)
         .into_iter()
         .map(|(name, replicas)| {
             let mut task = json!({ "name": name, "replicas": replicas, "template": template });
-            if let Some(cards) = cards(arguments) {
-                task["cards"] = cards;
+            if let Some(cards) = &cards {
+                task["cards"] = cards.clone();
             }
             task
         })
@@ -205,14 +211,14 @@ fn pairs(all: &[String], separator: char, fields: [&str; 2]) -> anyhow::Result<V
         .collect()
 }
 
-fn cards(arguments: &Arguments) -> Option<Value> {
-    let resource = &arguments.gpu_resource;
-    if let Some(count) = arguments.gpus {
-        return Some(json!({ "resource": resource, "count": count }));
-    }
-    let part = arguments.gpu_share.as_ref()?;
-    let field = if part.ends_with('i') { "memory" } else { "share" };
-    Some(json!({ "resource": resource, field: part }))
+fn cards(arguments: &Arguments) -> Result<Option<Value>, Failure> {
+    let asked =
+        Cards { whole: arguments.gpus, part: arguments.gpu_share.as_deref(), numbers: &arguments.gpu_index };
+    let cards = asked.value("--gpu-share")?;
+    Ok(cards.map(|mut cards| {
+        cards["resource"] = json!(arguments.gpu_resource);
+        cards
+    }))
 }
 
 fn tasks(kind: Kind, replicas: i32) -> Vec<(&'static str, i32)> {
@@ -242,15 +248,6 @@ fn prefix(kind: Kind) -> &'static str {
         Kind::PyTorch => "pytorch",
         Kind::Ray => "ray",
     }
-}
-
-/// `90m`, `4h`, `1h30m` or a number of seconds.
-fn seconds(text: &str) -> Result<i64, String> {
-    if let Ok(seconds) = text.parse::<i64>() {
-        return if seconds > 0 { Ok(seconds) } else { Err("write a time above zero".to_owned()) };
-    }
-    let time: jiff::SignedDuration = text.parse().map_err(|_| "write a time such as 90m or 4h".to_owned())?;
-    if time.is_positive() { Ok(time.as_secs()) } else { Err("write a time above zero".to_owned()) }
 }
 
 #[cfg(test)]
@@ -313,6 +310,25 @@ mod tests {
         let share =
             |part| made(&["--image", "i", "--gpu-share", part]).unwrap().spec.tasks[0].cards.clone().unwrap();
         assert!(share("0.5").share.is_some() && share("8Gi").memory.is_some());
+    }
+
+    #[test]
+    fn cards_are_asked_for_by_number() {
+        let cards = |words: &[&str]| {
+            let job = made(&[&["--image", "i"], words].concat())?;
+            anyhow::Ok(job.spec.tasks[0].cards.clone().unwrap())
+        };
+        let two = cards(&["--gpu-index", "2,3"]).unwrap();
+        assert_eq!((two.count, two.indices, two.index), (Some(2), vec![2, 3], None));
+        assert_eq!(cards(&["--gpus", "1", "--gpu-index", "5"]).unwrap().indices, [5]);
+        assert_eq!(cards(&["--gpu-share", "0.5", "--gpu-index", "3"]).unwrap().index, Some(3));
+        for wrong in [
+            &["--gpus", "1", "--gpu-index", "2,3"][..],
+            &["--gpu-share", "0.5", "--gpu-index", "2,3"],
+            &["--gpu-index", "2,2"],
+        ] {
+            assert!(cards(wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

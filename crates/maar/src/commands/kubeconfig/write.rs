@@ -15,6 +15,7 @@ use crate::commands::{
     oauth::random,
     output::print,
     remote::{Remote, machine},
+    wait::tell,
 };
 
 /// What `maar kubeconfig write` can be told.
@@ -23,10 +24,11 @@ pub(super) struct Arguments {
     /// How it proves who you are: certificate, oidc or token; without it the first that the portal offers
     #[arg(long)]
     mode: Option<KubeconfigMode>,
-    /// How many hours it works (not for oidc, which asks again when it has to)
+    /// How many hours it works; without it 12, or what the portal allows at most. Not for oidc, which asks again when it has to
     #[arg(long)]
     hours: Option<u16>,
-    /// What this device is called in the list of kubeconfigs; without it the name of the machine
+    /// What this device is called in the list of kubeconfigs; without it the name of the machine. A device has one: what it had
+    /// before is revoked
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// File it is put into; without it the first of $KUBECONFIG, else ~/.kube/config. - prints it alone
@@ -63,8 +65,9 @@ pub(super) async fn run(remote: &Remote, arguments: &Arguments) -> anyhow::Resul
     };
     let path = arguments.path()?;
     if path.as_os_str() == "-" {
-        print(&ask(remote, arguments, mode).await?.text);
-        return Ok(());
+        let given = ask(remote, arguments, mode).await?;
+        print(&given.text);
+        return replaced(remote, arguments, &given).await;
     }
     make_folder(&path)?;
     let guard = Guard::take(&path).with_context(|| format!("changing {}", path.display()))?;
@@ -95,7 +98,26 @@ pub(super) async fn run(remote: &Remote, arguments: &Arguments) -> anyhow::Resul
         mode.as_str(),
         given.expires
     ));
+    replaced(remote, arguments, &given).await
+}
+
+/// Revokes what the device had before: only now, when what it has instead is in its place.
+async fn replaced(remote: &Remote, arguments: &Arguments, given: &Made) -> anyhow::Result<()> {
+    let known = remote.list("/me/kubeconfigs").await.context("looking for what this device had before")?;
+    for id in older(&known, &arguments.device(), &given.id) {
+        let revoked = remote.delete(&format!("/kubeconfigs/{id}")).await;
+        revoked.with_context(|| {
+            format!("revoking {id}, which this device had before; the new one is in its place")
+        })?;
+        tell(&format!("{id}, which this device had before, is revoked"));
+    }
     Ok(())
+}
+
+/// What a device has besides the newest, by what the portal lists.
+fn older<'a>(known: &'a [Value], device: &str, newest: &str) -> Vec<&'a str> {
+    let same = |one: &&Value| one["device"] == device && one["id"] != newest && one["revoked"] != true;
+    known.iter().filter(same).filter_map(|one| one["id"].as_str()).collect()
 }
 
 async fn usual_mode(remote: &Remote) -> anyhow::Result<KubeconfigMode> {
@@ -153,4 +175,23 @@ fn identifier(random: [u8; 12]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_keeps_only_what_it_was_given_last() {
+        let one =
+            |id: &str, device: &str, revoked: bool| json!({ "id": id, "device": device, "revoked": revoked });
+        let known = [
+            one("d-3", "laptop", false),
+            one("d-2", "laptop", false),
+            one("d-1", "laptop", true),
+            one("d-0", "desk", false),
+        ];
+        assert_eq!(older(&known, "laptop", "d-3"), ["d-2"]);
+        assert!(older(&known, "desk", "d-0").is_empty() && older(&known, "phone", "d-9").is_empty());
+    }
 }

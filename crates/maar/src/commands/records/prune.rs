@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 use maar_controller::clock::{Clock as _, SystemClock};
-use maar_records::{Actor, AuditId, Purged, Records, Retention};
+use maar_records::{Keep, Purged, Records};
 
 use super::DatabaseArgs;
 use crate::commands::output::print;
@@ -38,30 +38,16 @@ async fn prune(
     session_days: u32,
     now: Timestamp,
 ) -> anyhow::Result<(Purged, u64)> {
-    let purged = records.purge(before(now, session_days)?, now).await.context("taking out sessions")?;
-    let Some(days) = audit_days else { return Ok((purged, 0)) };
-    let before = before(now, days)?;
-    let mut total = 0;
-    for batch in 0.. {
-        let id = AuditId::new(format!("prune-{}-{batch}", now.as_microsecond()));
-        let retention = Retention { id, actor: Actor::system("maar records prune"), before };
-        let count = records.retain_audit(&retention, now).await.context("taking out audit entries")?;
-        if count == 0 {
-            break;
-        }
-        total += count;
-    }
-    Ok((purged, total))
-}
-
-fn before(now: Timestamp, days: u32) -> anyhow::Result<Timestamp> {
-    Ok(now.checked_sub(SignedDuration::from_hours(24 * i64::from(days)))?)
+    let days = |days: u32| SignedDuration::from_hours(24 * i64::from(days));
+    let keep = Keep { audit: audit_days.map(days), ended: days(session_days) };
+    let id = format!("prune-{}", now.as_microsecond());
+    records.prune(keep, ("maar records prune", &id), now).await.context("taking out what is old")
 }
 
 #[cfg(test)]
 mod tests {
     use futures::TryStreamExt as _;
-    use maar_records::{AuditFilter, Entry};
+    use maar_records::{Actor, AuditFilter, AuditId, Entry};
 
     use super::*;
 

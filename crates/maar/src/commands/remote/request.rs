@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use axum::{
     body::Body,
-    http::{HeaderMap, Method, Request, StatusCode, Uri, header, uri::Scheme},
+    http::{HeaderMap, Method, Request, StatusCode, Uri, header},
 };
 use futures::TryStreamExt as _;
 use hyper_util::rt::TokioIo;
@@ -18,7 +18,7 @@ use tokio_tungstenite::{
 };
 
 use super::Login;
-use crate::commands::failure::Failure;
+use crate::commands::{address::is_private, failure::Failure};
 
 /// The most of an answer that is kept in memory.
 const MOST: usize = 64 << 20;
@@ -231,32 +231,9 @@ fn refusal(status: StatusCode, text: &[u8]) -> Failure {
     }
 }
 
-/// Whether nobody on the way can read what is sent there.
-fn is_private(uri: &Uri) -> bool {
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-    let local =
-        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    uri.scheme() == Some(&Scheme::HTTPS) || local
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn passwords_go_only_where_nobody_listens() {
-        let rows = [
-            ("https://gpu.example", true),
-            ("http://gpu.example", false),
-            ("http://127.0.0.1:8082", true),
-            ("http://[::1]:8082", true),
-            ("http://localhost:8082", true),
-            ("http://127.0.0.1.example.com", false),
-        ];
-        for (url, want) in rows {
-            assert_eq!(is_private(&url.parse().unwrap()), want, "{url}");
-        }
-    }
 
     #[test]
     fn refusals_keep_their_words() {

@@ -16,7 +16,7 @@ use crate::commands::{
     remote::{LoginArgs, Remote},
 };
 
-/// The line that the user's own file gets.
+/// The line that the user's own file gets in ~/.ssh, which is where ssh looks for what has no folder before it.
 const INCLUDE: &str = "Include maar/config";
 
 /// What `maar ssh-config` can be told.
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// What the gateway is called: ssh WORKSPACE@NAME
     #[arg(long, value_name = "NAME", default_value = ALIAS)]
     name: String,
-    /// The folder of OpenSSH; without it ~/.ssh
+    /// The folder of OpenSSH; without it ~/.ssh. Settings in another are read by ssh -F FOLDER/config
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
     #[command(flatten)]
@@ -47,14 +47,20 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let gateway = Gateway::ask(&Remote::of(&login)?).await?;
     let home =
         || std::env::home_dir().filter(|home| !home.as_os_str().is_empty()).map(|home| home.join(".ssh"));
-    let folder = arguments.folder.clone().or_else(home);
-    let folder = folder.ok_or_else(|| Failure::usage("there is no home folder: say where with --folder"))?;
+    let (folder, include) = if let Some(folder) = &arguments.folder {
+        let folder = std::path::absolute(folder).with_context(|| format!("finding {}", folder.display()))?;
+        let include = format!("Include \"{}\"", folder.join("maar/config").display());
+        (folder, include)
+    } else {
+        let none = || Failure::usage("there is no home folder: say where with --folder");
+        (home().ok_or_else(none)?, INCLUDE.to_owned())
+    };
     let text = block(&arguments.name, &gateway, &folder);
     if !arguments.write {
         print(&text);
         return Ok(());
     }
-    write(&folder, &text, &gateway.known_hosts())
+    write(&folder, &include, &text, &gateway.known_hosts())
         .with_context(|| format!("writing settings for ssh in {}", folder.display()))?;
     print(&format!(
         "ssh WORKSPACE@{} works now, also in editors, once one of your keys is known to the portal.\n",
@@ -75,7 +81,7 @@ fn block(name: &str, gateway: &Gateway, folder: &Path) -> String {
     )
 }
 
-fn write(folder: &Path, text: &str, known: &str) -> anyhow::Result<()> {
+fn write(folder: &Path, include: &str, text: &str, known: &str) -> anyhow::Result<()> {
     let own = folder.join("maar");
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&own)?;
     replace(&own.join("config"), text, 0o600)?;
@@ -85,7 +91,7 @@ fn write(folder: &Path, text: &str, known: &str) -> anyhow::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         text => text?,
     };
-    let Some(after) = included(&before) else { return Ok(()) };
+    let Some(after) = included(&before, include) else { return Ok(()) };
     // Where it is a link, what it leads to is written.
     let target = users.canonicalize().unwrap_or(users);
     let mode = fs::metadata(&target).map_or(0o600, |found| found.permissions().mode() & 0o777);
@@ -93,9 +99,9 @@ fn write(folder: &Path, text: &str, known: &str) -> anyhow::Result<()> {
 }
 
 /// The user's file with our line, first, since a block takes everything below it; nothing if it is there already.
-fn included(before: &str) -> Option<String> {
-    let there = before.lines().any(|line| line.trim().eq_ignore_ascii_case(INCLUDE));
-    (!there).then(|| format!("{INCLUDE}\n{}{before}", if before.is_empty() { "" } else { "\n" }))
+fn included(before: &str, include: &str) -> Option<String> {
+    let there = before.lines().any(|line| line.trim().eq_ignore_ascii_case(include));
+    (!there).then(|| format!("{include}\n{}{before}", if before.is_empty() { "" } else { "\n" }))
 }
 
 /// Beside it first, so that it is whole at every moment.
@@ -131,7 +137,7 @@ mod tests {
         fs::write(folder.path().join("config"), own).unwrap();
         fs::set_permissions(folder.path().join("config"), fs::Permissions::from_mode(0o644)).unwrap();
         for _ in 0..2 {
-            write(folder.path(), "Host maar\n", "maar ssh-ed25519 AAAA\n").unwrap();
+            write(folder.path(), INCLUDE, "Host maar\n", "maar ssh-ed25519 AAAA\n").unwrap();
         }
         let text = fs::read_to_string(folder.path().join("config")).unwrap();
         assert_eq!(text, format!("{INCLUDE}\n\n{own}"), "one line more, once");
@@ -145,7 +151,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("dotfiles"), "Host x\n").unwrap();
         std::os::unix::fs::symlink(folder.path().join("dotfiles"), folder.path().join("config")).unwrap();
-        write(folder.path(), "", "").unwrap();
+        write(folder.path(), INCLUDE, "", "").unwrap();
         assert!(fs::symlink_metadata(folder.path().join("config")).unwrap().is_symlink());
         assert!(fs::read_to_string(folder.path().join("dotfiles")).unwrap().starts_with(INCLUDE));
     }

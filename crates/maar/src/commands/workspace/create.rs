@@ -2,59 +2,65 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{source::Source, state::reach};
-use crate::commands::{failure::Failure, output::Output};
+use super::{
+    source::Source,
+    state::{Goal, reach},
+};
+use crate::commands::{cards::Cards, failure::Failure, output::Output, wait::WaitArgs};
 
 /// What `maar workspace create` can be told.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// Its name
+    /// What it is called: small letters, digits and dashes
     name: String,
-    /// Its image
+    /// Its image, such as pytorch/pytorch; may be left out with --template
     #[arg(long, value_name = "IMAGE", required_unless_present = "template")]
     image: Option<String>,
     /// Begin from this template, by its identifier (only through a portal)
     #[arg(long, value_name = "ID")]
     template: Option<String>,
     /// Whole cards
-    #[arg(long, value_name = "COUNT", conflicts_with = "share")]
-    gpus: Option<u32>,
-    /// A part of one card, such as 0.5
+    #[arg(long, value_name = "COUNT", conflicts_with = "share", value_parser = clap::value_parser!(i32).range(1..=1024))]
+    gpus: Option<i32>,
+    /// A part of one card, such as 0.5, or memory of one, such as 8Gi
     #[arg(long, value_name = "PART")]
     share: Option<String>,
-    /// Kind of card
+    /// Only these cards of a node, by number, such as 2,3: as many as --gpus, or one with --share. It waits until they are free;
+    /// the heat map shows which are
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(0..128))]
+    gpu_index: Vec<u16>,
+    /// Kind of card; without it nvidia.com/gpu
     #[arg(long, value_name = "RESOURCE")]
     card: Option<String>,
-    /// Processor time
+    /// Cores, such as 8 or 500m; without it, and without a template, 1
     #[arg(long, value_name = "AMOUNT")]
     cpu: Option<String>,
-    /// Memory
+    /// Memory, such as 64Gi; without it, and without a template, 4Gi
     #[arg(long, value_name = "AMOUNT")]
     memory: Option<String>,
-    /// Who pays
+    /// The account that pays; without it your usual one
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
-    /// Only on this node; several times for several
+    /// Only on this node; may be repeated, for one of several
     #[arg(long, value_name = "NODE")]
     node: Vec<String>,
-    /// A variable of its environment
+    /// A variable of its environment; may be repeated
     #[arg(long, short, value_name = "NAME=VALUE")]
     env: Vec<String>,
-    /// A volume of its own: NAME=PATH:SIZE, such as work=/work:100Gi
+    /// A volume of its own, which goes with it, such as work=/work:100Gi; may be repeated
     #[arg(long, value_name = "NAME=PATH:SIZE")]
     volume: Vec<String>,
-    /// Mount a volume that is there: CLAIM=PATH
+    /// Mount a volume that is there, such as data=/data; may be repeated
     #[arg(long, value_name = "CLAIM=PATH")]
     mount: Vec<String>,
     /// A profile that an administrator granted: the workspace has what it grants (only through a portal)
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
-    /// A folder of the node that the profile names, or one below it: FOLDER=PATH, or FOLDER=PATH:ro to read only
+    /// A folder of the node that the profile names, or one below it, with :ro to read only; may be repeated
     #[arg(long, value_name = "FOLDER=PATH[:ro]", requires = "profile")]
     host_path: Vec<String>,
-    /// Wait until it runs
-    #[arg(long)]
-    wait: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
     /// What to run instead of what the image says
     #[arg(last = true)]
     command: Vec<String>,
@@ -70,8 +76,7 @@ pub(super) async fn run(source: &Source, output: Output, arguments: &Arguments) 
         }
     }
     source.create(&asked).await?;
-    let wanted = if arguments.wait { Some("Running") } else { None };
-    reach(source, output, &arguments.name, wanted).await
+    reach(source, output, &arguments.name, (Goal::Running, None), arguments.wait).await
 }
 
 /// The request.
@@ -137,18 +142,17 @@ fn host_path((folder, rest): (String, String)) -> Value {
 }
 
 fn cards(arguments: &Arguments) -> Result<Option<Value>, Failure> {
-    let mut cards = match (arguments.gpus, &arguments.share) {
-        (Some(count), _) => json!({ "count": count }),
-        (None, Some(share)) => json!({ "share": share }),
-        (None, None) if arguments.card.is_some() => {
+    let asked =
+        Cards { whole: arguments.gpus, part: arguments.share.as_deref(), numbers: &arguments.gpu_index };
+    let mut cards = asked.value("--share")?;
+    match (&mut cards, &arguments.card) {
+        (Some(cards), Some(resource)) => cards["resource"] = json!(resource),
+        (None, Some(_)) => {
             return Err(Failure::usage("--card says which kind: say how many with --gpus or --share"));
         }
-        (None, None) => return Ok(None),
-    };
-    if let Some(resource) = &arguments.card {
-        cards["resource"] = json!(resource);
+        (_, None) => {}
     }
-    Ok(Some(cards))
+    Ok(cards)
 }
 
 fn pair(text: &str, shape: &str) -> Result<(String, String), Failure> {
@@ -218,6 +222,10 @@ mod tests {
                 { "hostPath": "/data", "path": "/data", "readOnly": true },
             ] })
         );
+        let cards =
+            |words: &[&str]| asked(&[&["desk", "--image", "a"], words].concat()).unwrap()["cards"].clone();
+        assert_eq!(cards(&["--gpu-index", "3,2"]), json!({ "count": 2, "indices": [2, 3] }));
+        assert_eq!(cards(&["--share", "8Gi", "--gpu-index", "1"]), json!({ "memory": "8Gi", "index": 1 }));
         assert!(
             Line::try_parse_from(["create", "desk", "--image", "a", "--host-path", "/a=/b"]).is_err(),
             "which profile grants it?"

@@ -6,13 +6,17 @@ use anyhow::Context as _;
 use futures::AsyncReadExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, api::LogParams};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    signal::unix::{SignalKind, signal},
+};
 
 use super::source::{LogQuery, Source, api};
 use crate::commands::{
     client::Connection,
     failure::Failure,
     run::{Asked, Running, start},
+    terminal::{Changed, Changes, size},
 };
 
 /// What `maar workspace logs` can be told.
@@ -23,13 +27,13 @@ pub(super) struct LogArguments {
     /// Go on while it runs
     #[arg(long, short)]
     follow: bool,
-    /// Only the last lines
+    /// Only so many lines from the end; without it all that is kept
     #[arg(long, value_name = "LINES")]
     tail: Option<i64>,
-    /// Only what was written in the last seconds
+    /// Only what was written in the last so many seconds
     #[arg(long, value_name = "SECONDS")]
     since: Option<i64>,
-    /// Of the container before it was started again
+    /// What the container wrote before it was started again
     #[arg(long)]
     previous: bool,
     /// With the time of each line
@@ -106,10 +110,18 @@ pub(super) async fn exec(source: &Source, arguments: &ExecArguments) -> anyhow::
     let shell = ["/bin/sh".to_owned(), "-l".to_owned()];
     let command = if arguments.command.is_empty() { &shell[..] } else { &arguments.command[..] };
     let terminal = arguments.command.is_empty() && std::io::stdin().is_terminal();
+    let mut changes = Changes::begin();
     let screen = if terminal { Some(size().unwrap_or((80, 24))) } else { None };
     let running = start(source, Asked { workspace: &arguments.name, command, screen }).await?;
-    let Running { mut stdin, stdout, stderr, ended } = running;
-    let raw = Raw::begin(terminal);
+    let Running { mut stdin, stdout, stderr, sizes, ended } = running;
+    let mut stopped = signal(SignalKind::terminate()).context("listening for signals")?;
+    let raw = if terminal { Changed::raw() } else { None };
+    let resized = async {
+        loop {
+            // A command that is gone already says so by its end.
+            let _ = sizes.send(changes.next().await).await;
+        }
+    };
     let typed = async {
         let mut parts = keyboard();
         while let Some(part) = parts.recv().await {
@@ -128,6 +140,9 @@ pub(super) async fn exec(source: &Source, arguments: &ExecArguments) -> anyhow::
     let ended = tokio::select! {
         ended = shown => ended,
         () = typed => Err(Failure::unreachable("the connection to the Pod was lost").into()),
+        () = resized => Err(Failure::failed("the screen is gone").into()),
+        // The terminal belongs to somebody who goes on to use it.
+        _ = stopped.recv() => Err(Failure::with_code(143, "stopped").into()),
     };
     drop(raw);
     ended?.check()
@@ -153,34 +168,4 @@ async fn copy(from: Option<impl tokio::io::AsyncRead + Unpin>, take: impl Fn(&[u
     while let Ok(length @ 1..) = from.read(&mut part).await {
         take(&part[..length]);
     }
-}
-
-/// How large the screen is: columns and rows.
-fn size() -> Option<(u16, u16)> {
-    let text = stty(&["size"])?;
-    let (rows, columns) = text.trim().split_once(' ')?;
-    Some((columns.parse().ok()?, rows.parse().ok()?))
-}
-
-/// A terminal that hands on each key as it is typed, until this is dropped.
-struct Raw(bool);
-
-impl Raw {
-    fn begin(terminal: bool) -> Self {
-        Self(terminal && stty(&["raw", "-echo"]).is_some())
-    }
-}
-
-impl Drop for Raw {
-    fn drop(&mut self) {
-        if self.0 {
-            stty(&["sane"]);
-        }
-    }
-}
-
-fn stty(words: &[&str]) -> Option<String> {
-    let output =
-        std::process::Command::new("stty").args(words).stdin(std::process::Stdio::inherit()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -9,7 +9,7 @@ use crate::commands::output::{Output, Table, age, or_dash, show};
 /// What `maar workspace list` can be told.
 #[derive(Debug, clap::Args)]
 pub(super) struct ListArguments {
-    /// All that the asker may see, not only those of his namespace
+    /// All that you may see, not only those of your namespace
     #[arg(long, short)]
     all: bool,
 }

@@ -10,10 +10,10 @@ use kube::{
 use maar_api::v1alpha1::Workspace;
 use serde_json::{Value, json};
 
-use super::tell;
 use crate::commands::{
     client::{ClusterArgs, Connection},
     remote::{LoginArgs, Remote},
+    wait::tell,
 };
 
 /// Where workspaces are.
@@ -93,7 +93,7 @@ impl Source {
         let why = remote.get(&format!("{}/why", Self::path(namespace, name)?)).await?;
         // The first only says its phase.
         let sentences = why["sentences"].as_array().into_iter().flatten().skip(1).filter_map(Value::as_str);
-        let text = sentences.collect::<Vec<_>>().join(" ");
+        let text = sentences.map(|one| one.trim_end_matches('.')).collect::<Vec<_>>().join("; ");
         Ok((!text.is_empty()).then_some(text))
     }
 
@@ -202,7 +202,8 @@ fn flat(workspace: &Workspace) -> anyhow::Result<Value> {
         "reason": at("/status/reason"), "message": at("/status/message"), "image": at("/spec/image"),
         "account": workspace.spec.account(), "user": at("/spec/user"), "resources": at("/spec/resources"),
         "cards": at("/spec/cards"), "givenCards": at("/status/cards"), "node": at("/status/node"),
-        "created": at("/metadata/creationTimestamp"),
+        "created": at("/metadata/creationTimestamp"), "generation": at("/metadata/generation"),
+        "observedGeneration": at("/status/observedGeneration"),
     }))
 }
 
