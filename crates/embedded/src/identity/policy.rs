@@ -211,7 +211,7 @@ fn effective(target: &Entry, own: &Role, all: &[(&Arc<Entry>, Role)], depth: usi
 
 /// The names of the aggregated ClusterRoles among these, each with what its `rules` should say.
 pub(crate) fn aggregated(rows: &[Arc<Entry>]) -> Vec<(&str, Vec<Rule>)> {
-    // Each is read once: a new cluster has some seventy, and every test starts one.
+    // Each is read once: a new cluster has some seventy roles, and every test starts one.
     let roles: Vec<(&Arc<Entry>, Role)> =
         rows.iter().filter_map(|entry| Some((entry, entry.typed()?))).collect();
     let collecting = roles.iter().filter(|(_, role)| role.aggregation_rule.is_some());
