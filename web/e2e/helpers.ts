@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync } from "node:fs";
+import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import { type APIRequestContext, expect, type Page } from "@playwright/test";
@@ -41,18 +41,6 @@ export async function accessible(page: Page) {
 export async function shot(page: Page, name: string) {
   mkdirSync(shots, { recursive: true });
   await page.screenshot({ path: `${shots}/${name}.png`, animations: "disabled" });
-  if (process.env.MAAR_IMAGES === "1" && existsSync("../docs/images")) {
-    const wanted: Record<string, string> = {
-      "home-light-en": "portal-home",
-      "heatmap-light-en": "portal-heat-map",
-      "walk-terminal-en": "portal-terminal",
-      "home-light-zh-CN": "portal-home-zh",
-      "heatmap-light-zh-CN": "portal-heat-map-zh",
-      "walk-terminal-zh-CN": "portal-terminal-zh",
-    };
-    if (wanted[name])
-      await page.screenshot({ path: `../docs/images/${wanted[name]}.png`, animations: "disabled" });
-  }
 }
 
 /** Texts of one language, as the pages have them. */

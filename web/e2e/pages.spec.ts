@@ -1,6 +1,6 @@
 // Every page, light and dark, in both languages: nothing serious for axe, and a picture to look at.
 import { generateKeyPairSync } from "node:crypto";
-import { expect, test } from "@playwright/test";
+import { type APIRequestContext, expect, type Page, test } from "@playwright/test";
 import { accessible, headers, shot, signIn } from "./helpers";
 
 const pages: [name: string, path: string][] = [
@@ -27,6 +27,9 @@ const pages: [name: string, path: string][] = [
   ["admin-audit", "/admin/audit"],
   ["missing", "/no/such/page"],
 ];
+
+/** Pages of single things, whose addresses are known once those are there. */
+const details: typeof pages = [];
 
 /** A key as ssh-keygen writes it. */
 function sshKey(comment: string): string {
@@ -59,7 +62,7 @@ test.beforeAll(async ({ playwright }) => {
   await workspace("notebook", { resource: "nvidia.com/gpu", count: 2 }, "Jupyter");
   await workspace("sketch", { resource: "nvidia.com/gpu", share: "0.5" });
   await job("train", 3, 8);
-  await job("too-large", 400, 8);
+  await job("too-large", 30, 8);
   // Ways in: a key, a device, a port that others see and one by a link.
   const { namespace } = (await (await request.get("/api/v1/me")).json()) as { namespace: string };
   const ports = `/api/v1/workspaces/${namespace}/notebook/ports`;
@@ -73,8 +76,59 @@ test.beforeAll(async ({ playwright }) => {
     await request.put(`${ports}/3000/sharing`, { headers, data: { kind: "link", hours: 8 } }),
   ];
   for (const one of made) expect(one.ok(), await one.text()).toBe(true);
+  details.push(...(await governed(request)));
   await request.dispose();
 });
+
+/** Something to look after: an account with a member and a rule, a template for it; answers where they are shown. */
+async function governed(request: APIRequestContext): Promise<typeof pages> {
+  const user = await request.post("/api/v1/users", {
+    headers,
+    data: { name: "grace", displayName: "Grace Hopper", email: "grace@example.org" },
+  });
+  expect(user.ok(), await user.text()).toBe(true);
+  const amounts = { "nvidia.com/gpu": "16", cpu: "128", memory: "1Ti" };
+  const physics = { name: "physics", displayName: "Physics", deserved: amounts, everyone: true };
+  const idle = { windowMinutes: 120, percent: 5, warnMinutes: 60 };
+  const nightly = { at: "23:00", timeZone: "Asia/Shanghai", warnMinutes: 30 };
+  const template = { kind: "workspace", name: "notebook", body: { type: "Jupyter", image: "jupyter:1" } };
+  const made = [
+    await request.post("/api/v1/accounts", { headers, data: physics }),
+    await request.put("/api/v1/accounts/physics/members/grace", { headers, data: { role: "Admin" } }),
+    await request.put("/api/v1/policies/physics", { headers, data: { idle, nightly } }),
+    await request.post("/api/v1/templates", {
+      headers,
+      data: { ...template, description: "As in the lecture", account: "physics" },
+    }),
+    await request.post("/api/v1/volumes", { headers, data: { name: "datasets", size: "100Gi" } }),
+  ];
+  for (const one of made) expect(one.ok(), await one.text()).toBe(true);
+  const { id } = (await user.json()) as { id: string };
+  const nodes = (await (await request.get("/api/v1/nodes?limit=1")).json()) as { items: { name: string }[] };
+  return [
+    ["admin-node", `/admin/nodes/${nodes.items[0]?.name}/overview`],
+    ["admin-account", "/admin/accounts/physics/overview"],
+    ["admin-user-sessions", `/admin/users/${id}/sessions?name=grace`],
+    ["consent", "/consent/walk"],
+  ];
+}
+
+/** What a program of others asks. `maar up` is no OpenID provider, so that the page is told by the walk itself. */
+async function asked(page: Page) {
+  const question = {
+    client: "Grafana",
+    scopes: ["openid", "email", "groups", "offline_access"],
+    redirect: "https://grafana.example.org/login/generic_oauth",
+    needed: true,
+  };
+  await page.route("**/api/v1/consents/walk", (route) => route.fulfill({ json: question }));
+}
+
+/** Waits until a page has what it shows. */
+async function shown(page: Page) {
+  await expect(page.locator("h1, h2").first()).toBeVisible();
+  await expect(page.locator('[role="status"][aria-label]')).toHaveCount(0);
+}
 
 // Two of the four show every colour and every text; the others are for those who look at the pictures.
 const wanted =
@@ -89,10 +143,10 @@ for (const scheme of ["light", "dark"] as const) {
       test("pages", async ({ page }) => {
         test.setTimeout(420_000);
         await signIn(page.request);
-        for (const [name, path] of pages) {
+        await asked(page);
+        for (const [name, path] of [...pages, ...details]) {
           await page.goto(path);
-          await expect(page.locator("h1, h2").first()).toBeVisible();
-          await expect(page.locator('[role="status"][aria-label]')).toHaveCount(0);
+          await shown(page);
           await shot(page, `${name}-${scheme}-${locale}`);
           await test.step(`${name} is accessible`, () => accessible(page));
         }
@@ -190,17 +244,17 @@ test("on a telephone the menu folds away, and nothing sticks out", async ({ page
   test.setTimeout(240_000);
   await page.setViewportSize({ width: 390, height: 844 });
   await signIn(page.request);
+  await asked(page);
   const { namespace } = (await (await page.request.get("/api/v1/me")).json()) as { namespace: string };
-  const details: typeof pages = [
+  const work: typeof pages = [
     ["workspace", `/workspaces/${namespace}/notebook`],
     ["workspace-connect", `/workspaces/${namespace}/notebook?tab=connect`],
     ["job", `/jobs/${namespace}/train`],
     ["job-yaml", `/jobs/${namespace}/train?tab=yaml`],
   ];
-  for (const [name, path] of [...pages, ...details]) {
+  for (const [name, path] of [...pages, ...details, ...work]) {
     await page.goto(path);
-    await expect(page.locator("h1, h2").first()).toBeVisible();
-    await expect(page.locator('[role="status"][aria-label]')).toHaveCount(0);
+    await shown(page);
     await shot(page, `narrow-${name}`);
     const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     expect.soft(over, `${name} is wider than the window`).toBeLessThanOrEqual(0);

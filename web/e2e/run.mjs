@@ -5,7 +5,7 @@
 //   MAAR_CHROMIUM  the browser (the first of chromium, chromium-browser, google-chrome)
 //   MAAR_PAGES     "preview" serves web/dist by Vite beside the binary instead of by the binary itself
 //   MAAR_E2E       "all" looks at every page in both colours and both languages
-//   MAAR_IMAGES    "1" also writes the screenshots of the README to docs/images
+//   MAAR_IMAGES    "1" lets images.spec.ts write the pictures of the README to docs/images
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

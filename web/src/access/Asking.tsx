@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import type { Question } from "../api/types";
 import { useMe } from "../app/session";
 
-const known = ["openid", "profile", "email", "groups", "offline_access"] as const;
+const known = ["openid", "profile", "email", "groups", "offline_access", "maar", "kubeconfig"] as const;
 
 interface Props {
   asking: Question;
@@ -24,7 +24,8 @@ export function Asking({ asking, warning, busy, onDecide, children }: Props) {
       <Text>{t("asking.wants", { client: asking.client, user: me.name })}</Text>
       <List size="sm" spacing={4}>
         {asking.scopes.map((scope) => {
-          const name = known.find((one) => one === scope);
+          // Some say of what they are, such as kubeconfig:ID.
+          const name = known.find((one) => one === scope.split(":")[0]);
           return <List.Item key={scope}>{name ? t(`asking.scopes.${name}`) : scope}</List.Item>;
         })}
       </List>

@@ -1,4 +1,4 @@
-import { Button, Stack, Table } from "@mantine/core";
+import { Button, Stack } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconDeviceLaptop, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -7,12 +7,11 @@ import { useTranslation } from "react-i18next";
 import { client } from "../api/client";
 import type { KubeconfigOffer, KubeconfigView } from "../api/types";
 import { Dialog } from "../ui/Dialog";
-import { EndButton } from "../ui/EndButton";
+import { EndTable } from "../ui/EndTable";
 import { Facts } from "../ui/Facts";
 import { Once } from "../ui/Once";
 import { Panel } from "../ui/Panel";
 import { Empty, Loaded } from "../ui/states";
-import { Rows } from "../ui/Table";
 import { When } from "../ui/When";
 import { Command } from "./Command";
 import { type MadeKubeconfig, NewKubeconfig } from "./NewKubeconfig";
@@ -94,33 +93,22 @@ function Devices({ offer }: { offer: KubeconfigOffer }) {
 function List({ items }: { items: KubeconfigView[] }) {
   const { t } = useTranslation();
   return (
-    <Rows
+    <EndTable
       label={t("kubeconfig.devices")}
-      heads={[t("kubeconfig.device"), t("kubeconfig.mode"), t("fields.created"), t("keys.expires"), ""]}
-    >
-      {items.map((one) => (
-        <Table.Tr key={one.id}>
-          <Table.Td fw={600}>{one.device}</Table.Td>
-          <Table.Td>{t(`kubeconfig.modes.${one.mode}`)}</Table.Td>
-          <Table.Td>
-            <When at={one.created} />
-          </Table.Td>
-          <Table.Td>
-            <When at={one.expires} none={t("keys.noEnd")} />
-          </Table.Td>
-          <Table.Td>
-            <EndButton
-              label={t("keys.revoke")}
-              title={t("kubeconfig.revokeTitle", { device: one.device })}
-              run={() => client.DELETE("/api/v1/kubeconfigs/{id}", { params: { path: { id: one.id } } })}
-              done={t("kubeconfig.revoked")}
-              changes={[["kubeconfigs"]]}
-            >
-              {t("kubeconfig.revokeText")}
-            </EndButton>
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </Rows>
+      items={items}
+      columns={[
+        [t("kubeconfig.device"), (one) => one.device],
+        [t("kubeconfig.mode"), (one) => t(`kubeconfig.modes.${one.mode}`)],
+        [t("fields.created"), (one) => <When at={one.created} />],
+      ]}
+      end={(one) => ({
+        label: t("keys.revoke"),
+        title: t("kubeconfig.revokeTitle", { device: one.device }),
+        children: t("kubeconfig.revokeText"),
+        run: () => client.DELETE("/api/v1/kubeconfigs/{id}", { params: { path: { id: one.id } } }),
+        done: t("kubeconfig.revoked"),
+        changes: [["kubeconfigs"]],
+      })}
+    />
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Code, Stack, Table, Text } from "@mantine/core";
+import { Button, Code, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconKey, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -6,10 +6,9 @@ import { useTranslation } from "react-i18next";
 import { client } from "../api/client";
 import type { SshGateway, SshKey } from "../api/types";
 import { Dialog } from "../ui/Dialog";
-import { EndButton } from "../ui/EndButton";
+import { EndTable } from "../ui/EndTable";
 import { Panel } from "../ui/Panel";
 import { Empty, Loaded } from "../ui/states";
-import { Rows } from "../ui/Table";
 import { When } from "../ui/When";
 import { Command } from "./Command";
 import { NewSshKey } from "./NewSshKey";
@@ -53,37 +52,32 @@ export function SshPanel() {
 function Keys({ items }: { items: SshKey[] }) {
   const { t } = useTranslation();
   return (
-    <Rows
+    <EndTable
       label={t("ssh.keys")}
-      heads={[t("ssh.title"), t("ssh.fingerprint"), t("keys.lastUsed"), t("keys.expires"), ""]}
-    >
-      {items.map((one) => (
-        <Table.Tr key={one.id}>
-          <Table.Td fw={600}>{one.title}</Table.Td>
-          <Table.Td>
-            <Text size="xs">{one.kind}</Text>
-            <Code>{one.fingerprint}</Code>
-          </Table.Td>
-          <Table.Td>
-            <When at={one.lastUsed} none={t("keys.never")} />
-          </Table.Td>
-          <Table.Td>
-            <When at={one.expires} none={t("keys.noEnd")} />
-          </Table.Td>
-          <Table.Td>
-            <EndButton
-              label={t("actions.remove")}
-              title={t("ssh.removeTitle", { title: one.title })}
-              run={() => client.DELETE("/api/v1/ssh-keys/{id}", { params: { path: { id: one.id } } })}
-              done={t("ssh.removed")}
-              changes={[["ssh-keys"]]}
-            >
-              {t("ssh.removeText")}
-            </EndButton>
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </Rows>
+      items={items}
+      columns={[
+        [t("ssh.title"), (one) => one.title],
+        [t("ssh.fingerprint"), (one) => <Fingerprint of={one} />],
+        [t("keys.lastUsed"), (one) => <When at={one.lastUsed} none={t("keys.never")} />],
+      ]}
+      end={(one) => ({
+        label: t("actions.remove"),
+        title: t("ssh.removeTitle", { title: one.title }),
+        children: t("ssh.removeText"),
+        run: () => client.DELETE("/api/v1/ssh-keys/{id}", { params: { path: { id: one.id } } }),
+        done: t("ssh.removed"),
+        changes: [["ssh-keys"]],
+      })}
+    />
+  );
+}
+
+function Fingerprint({ of }: { of: SshKey }) {
+  return (
+    <>
+      <Text size="xs">{of.kind}</Text>
+      <Code>{of.fingerprint}</Code>
+    </>
   );
 }
 

@@ -81,7 +81,11 @@ describe("settings", () => {
 
 describe("a device", () => {
   const code = "GET /api/v1/device/ABCD-EFGH";
-  const asking = ok({ client: "maar-cli", scopes: ["openid", "x:y"], expires: "2026-11-16T12:00:00Z" });
+  const asking = ok({
+    client: "maar-cli",
+    scopes: ["openid", "maar", "kubeconfig:d-1", "x:y"],
+    expires: "2026-11-16T12:00:00Z",
+  });
 
   it("is signed in by its code, which is compared first", async () => {
     const changes = portal({ [code]: asking });
@@ -91,6 +95,8 @@ describe("a device", () => {
     await userEvent.click(screen.getByRole("button", { name: "Go on" }));
     expect(await screen.findByText(/maar-cli wants to act for ada/)).toBeTruthy();
     expect(screen.getByText("Know who you are")).toBeTruthy();
+    expect(screen.getByText("Do everything in this portal that you can do")).toBeTruthy();
+    expect(screen.getByText("Use kubectl with your rights, on one device")).toBeTruthy();
     expect(screen.getByText("x:y")).toBeTruthy();
     await userEvent.click(screen.getByRole("button", { name: "Allow" }));
     expect(await screen.findByText("The device is signed in")).toBeTruthy();

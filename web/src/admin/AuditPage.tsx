@@ -97,8 +97,10 @@ function List({ items }: { items: AuditEntry[] }) {
               <Table.Td>
                 <UnstyledButton aria-expanded={open} onClick={() => setOpened(open ? undefined : one.id)}>
                   <Group gap={6} wrap="nowrap">
-                    <Icon size={16} aria-hidden />
-                    <Text size="sm">{formatShort(new Date(one.at), i18n.language)}</Text>
+                    <Icon size={16} aria-hidden style={{ flex: "none" }} />
+                    <Text size="sm" style={{ whiteSpace: "nowrap" }}>
+                      {formatShort(new Date(one.at), i18n.language)}
+                    </Text>
                   </Group>
                 </UnstyledButton>
               </Table.Td>

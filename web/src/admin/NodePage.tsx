@@ -1,4 +1,4 @@
-import { Alert, Anchor, Group, Stack, Table, Text } from "@mantine/core";
+import { Alert, Anchor, Group, SimpleGrid, Stack, Table, Text } from "@mantine/core";
 import { IconUsersGroup } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
@@ -10,8 +10,8 @@ import { givenTitle } from "../ui/format";
 import { ResourceMeter } from "../ui/Meter";
 import { PageHeader } from "../ui/PageHeader";
 import { Panel } from "../ui/Panel";
-import { useResourceTitle } from "../ui/resources";
-import { YesNo } from "../ui/Status";
+import { inOrder, useResourceTitle } from "../ui/resources";
+import { podPhase, Status, YesNo } from "../ui/Status";
 import { Loaded } from "../ui/states";
 import { Rows } from "../ui/Table";
 import { LabelsPanel } from "./LabelsPanel";
@@ -52,8 +52,9 @@ export function NodePage() {
 function Details({ node }: { node: NodeDetail }) {
   const { t } = useTranslation();
   const title = useResourceTitle();
-  const allocatable = Object.entries((node.allocatable ?? {}) as Record<string, string>);
-  const requested = (node.requested ?? {}) as Record<string, string>;
+  const allocatable = inOrder(Object.entries((node.allocatable ?? {}) as Record<string, string>));
+  // Pods ask for no Pods: they are counted.
+  const requested = { ...(node.requested as Record<string, string>), pods: String(node.pods) };
   return (
     <Stack gap="lg">
       {node.account && (
@@ -62,26 +63,29 @@ function Details({ node }: { node: NodeDetail }) {
         </Alert>
       )}
       <Panel title={t("nodes.use")}>
-        <Stack gap="md" maw={520}>
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl" verticalSpacing="md">
           {allocatable.map(([resource, total]) => (
             <ResourceMeter
               key={resource}
               resource={resource}
               label={title(resource)}
-              used={requested[resource]}
+              used={requested[resource as keyof typeof requested]}
               total={total}
             />
           ))}
-        </Stack>
+        </SimpleGrid>
       </Panel>
       {node.conditions && (
         <Panel title={t("nodes.conditions")}>
           <Facts
             facts={node.conditions.map((one) => [
               one.type,
-              <Text key={one.type} size="sm" title={one.message ?? undefined}>
-                {one.status} {one.reason && `· ${one.reason}`}
-              </Text>,
+              <div key={one.type} title={one.message ?? undefined}>
+                <Text size="sm">{one.status}</Text>
+                <Text size="xs" c="dimmed">
+                  {one.reason}
+                </Text>
+              </div>,
             ])}
           />
         </Panel>
@@ -124,7 +128,9 @@ function Pods({ pods }: { pods: NodePod[] }) {
               "–"
             )}
           </Table.Td>
-          <Table.Td>{pod.phase}</Table.Td>
+          <Table.Td>
+            <Status phase={podPhase(pod.phase)} />
+          </Table.Td>
           <Table.Td>{givenTitle(pod.cards)}</Table.Td>
         </Table.Tr>
       ))}

@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { NodeView } from "../api/types";
+import { heldOf } from "../heatmap/model";
 import { nodesQuery } from "../heatmap/queries";
 import { cardTitle, formatAmount, modelTitle } from "../ui/format";
 import { PageHeader } from "../ui/PageHeader";
@@ -48,12 +49,11 @@ export function NodesPage() {
 }
 
 /** How many cards of a node are taken. */
-function cardsOf(node: NodeView): string {
+export function cardsOf(node: Pick<NodeView, "cards" | "model">): string {
+  // The model is that of its cards only where they are all of one kind.
+  const model = node.cards.length === 1 ? modelTitle(node.model) : undefined;
   return node.cards
-    .map((kind) => {
-      const used = kind.cards.filter((card) => card.holders.length > 0).length;
-      return `${used}/${kind.cards.length} ${modelTitle(node.model) ?? cardTitle(kind.resource)}`;
-    })
+    .map((kind) => `${heldOf(kind)}/${kind.cards.length} ${model ?? cardTitle(kind.resource)}`)
     .join(", ");
 }
 

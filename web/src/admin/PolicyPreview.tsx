@@ -20,7 +20,10 @@ export function PolicyPreview({ account, policy, onShown }: Props) {
   const { t } = useTranslation();
   const query = useQuery({
     queryKey: ["preview", account, policy],
-    queryFn: () => take(client.POST("/api/v1/policies/preview", { body: { account, policy } })),
+    queryFn: () => {
+      const params = { query: { limit: 500 } };
+      return take(client.POST("/api/v1/policies/preview", { params, body: { account, policy } }));
+    },
     staleTime: 0,
     gcTime: 0,
   });
@@ -30,10 +33,10 @@ export function PolicyPreview({ account, policy, onShown }: Props) {
   }, [shown, onShown]);
   return (
     <Loaded query={query} missing="route" rows={2}>
-      {({ findings, cardUseKnown, leftAlone }) => (
+      {({ findings, total, cardUseKnown, leftAlone }) => (
         <Stack gap="xs">
           <Text size="sm" fw={600}>
-            {findings.length === 0 ? t("policies.nothing") : t("policies.would", { count: findings.length })}
+            {total === 0 ? t("policies.nothing") : t("policies.would", { count: total })}
           </Text>
           <List size="sm" spacing={4}>
             {findings.map((one) => (

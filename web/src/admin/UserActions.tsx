@@ -59,6 +59,7 @@ export function UserActions({ user, onPassword }: Props) {
             component={Link}
             to="/admin/users/$user/sessions"
             params={{ user: user.id } as never}
+            search={{ name: user.name } as never}
             leftSection={<IconDeviceDesktop size={16} />}
           >
             {t("users.sessions")}

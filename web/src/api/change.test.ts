@@ -35,6 +35,12 @@ describe("a list", () => {
     expect(after[0]).toBe(pages[0]);
   });
 
+  it("forgets what a row no longer says", () => {
+    const waiting = [{ items: [{ ...row("x"), estimatedStart: "2026-01-01T00:00:00Z", message: "waits" }] }];
+    const { pages: after } = changeList(waiting, change("x"));
+    expect(after[0]?.items).toEqual([{ namespace: "a", name: "x", phase: "Running" }]);
+  });
+
   it("lets go what is gone", () => {
     const { pages: after } = changeList(pages, change("x", { gone: true, item: undefined }));
     expect(after[0]?.items.map((one) => one.name)).toEqual(["y"]);

@@ -45,7 +45,8 @@ export function changeList<Page extends ListPage>(
     if (!page.items.some(isIt(change))) return page;
     const items = change.gone
       ? page.items.filter((row) => !isIt(change)(row))
-      : page.items.map((row) => (isIt(change)(row) && change.item ? { ...row, ...change.item } : row));
+      : // The whole of it: what it no longer says, such as when it was to start, is over.
+        page.items.map((row) => (isIt(change)(row) && change.item ? (change.item as Row) : row));
     return { ...page, items };
   });
   return { pages: changed, stale: true };
@@ -57,6 +58,9 @@ export function changeOne<T extends Record<string, unknown>>(one: T, change: Cha
   const optional = [
     "reason",
     "message",
+    "ready",
+    "position",
+    "estimatedStart",
     "node",
     "givenCards",
     "started",

@@ -80,6 +80,57 @@ it("comes back after it was lost, and reads everything again", () => {
   expect(invalidate.mock.calls.some(([filter]) => filter === undefined)).toBe(true);
 });
 
+it("reads everything again when the portal says that it missed something, and goes on", () => {
+  FakeSource.last.say("ready");
+  const invalidate = vi.spyOn(queries, "invalidateQueries");
+  FakeSource.last.say("reload");
+  expect(invalidate.mock.calls).toEqual([[]]);
+  expect([live.state, FakeSource.count, FakeSource.last.closed]).toEqual(["live", 1, false]);
+});
+
+it("reads again what depends on work, and nothing else that nobody has changed", async () => {
+  const read: string[] = [];
+  const leave = ["volumes", "accounts", "templates"].map((root) =>
+    new QueryObserver(queries, {
+      queryKey: [root],
+      queryFn: () => {
+        read.push(root);
+        return root;
+      },
+      staleTime: Number.POSITIVE_INFINITY,
+    }).subscribe(() => {}),
+  );
+  await vi.advanceTimersByTimeAsync(0);
+  read.length = 0;
+  FakeSource.last.say("workspace", { namespace: "a", name: "x", gone: true });
+  await vi.advanceTimersByTimeAsync(200);
+  expect(read.sort()).toEqual(["accounts", "volumes"]);
+  for (const one of leave) one();
+});
+
+it("asks who is signed in when it is lost: the session may have ended", () => {
+  FakeSource.last.say("ready");
+  const invalidate = vi.spyOn(queries, "invalidateQueries");
+  FakeSource.last.dispatchEvent(new Event("error"));
+  expect(invalidate.mock.calls).toEqual([[{ queryKey: ["me"] }]]);
+});
+
+it("listens again for whoever signs in after it was stopped", () => {
+  FakeSource.last.say("ready");
+  const first = FakeSource.last;
+  live.stop();
+  expect([first.closed, live.state]).toEqual([true, "connecting"]);
+  // What the old stream still has to say is for nobody.
+  const invalidate = vi.spyOn(queries, "invalidateQueries");
+  first.dispatchEvent(new Event("error"));
+  vi.advanceTimersByTime(60_000);
+  expect([FakeSource.count, invalidate.mock.calls.length]).toEqual([1, 0]);
+  live.start();
+  expect(FakeSource.count).toBe(2);
+  FakeSource.last.say("ready");
+  expect(live.state).toBe("live");
+});
+
 it("stays away once it was stopped", () => {
   FakeSource.last.dispatchEvent(new Event("error"));
   live.stop();

@@ -94,6 +94,9 @@ export class Live {
       this.changeLists(root, change);
       this.changeDetail(root, change);
       this.gather("home");
+      // Volumes are told to be in use by work, and accounts pay for it.
+      this.gather("volumes");
+      this.gather("accounts");
     }
     this.gather("overview");
     this.gather("quota");

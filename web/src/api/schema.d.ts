@@ -291,7 +291,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happened to it and its first Pods */
+        /** What happened to it and its first Pods, newest first */
         get: operations["getJobEvents"];
         put?: never;
         post?: never;
@@ -328,6 +328,74 @@ export interface paths {
         /** What to submit for another job like it */
         get: operations["cloneJob"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{namespace}/{name}/pods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Its Pods by name, however many it has */
+        get: operations["listJobPods"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{namespace}/{name}/ports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Ports that it names or its owner has shared */
+        get: operations["listJobPorts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{namespace}/{name}/ports/{port}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A link for one use that leads a browser to what listens on a port, on an origin of its own */
+        post: operations["openJobPort"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{namespace}/{name}/ports/{port}/sharing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Say who may see a port; only the owner shares, and who looks after the account takes it back */
+        put: operations["shareJobPort"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1281,6 +1349,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/users/{id}/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The most that a user may have, and what of it was said of him */
+        get: operations["getLimits"];
+        /** Set the most that a user may have, whichever account pays; it holds at once */
+        put: operations["setLimits"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users/{id}/password": {
         parameters: {
             query?: never;
@@ -1411,7 +1497,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happened to it and its Pod */
+        /** What happened to it and its Pod, newest first */
         get: operations["getWorkspaceEvents"];
         put?: never;
         post?: never;
@@ -1496,7 +1582,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ports that the workspace names or its owner has shared */
+        /** Ports that it names or its owner has shared */
         get: operations["listPorts"];
         put?: never;
         post?: never;
@@ -1995,6 +2081,17 @@ export interface components {
              */
             used: number;
         };
+        /** @description Pods that have a part of a card each: a share of it, or some of its memory. */
+        CardPart: {
+            memory?: (number | string) | null;
+            /**
+             * Format: int32
+             * @description How many Pods.
+             */
+            pods: number;
+            resource: string;
+            share?: (number | string) | null;
+        };
         /** @description What one card did. */
         CardUsage: {
             /** @description Its node and number. */
@@ -2298,6 +2395,8 @@ export interface components {
             account: string;
             /** Format: int32 */
             attempt: number;
+            /** @description Parts of cards that its Pods have. */
+            cardParts: components["schemas"]["CardPart"][];
             /** @description Whole cards of all its Pods together. */
             cards: components["schemas"]["ResourceList"];
             /** @description What a clean-up policy is about to do with it. */
@@ -2305,14 +2404,30 @@ export interface components {
             created?: string | null;
             ended?: string | null;
             estimatedStart?: string | null;
+            /**
+             * Format: int64
+             * @description Counts what was wished of it.
+             */
+            generation?: number | null;
             givenCards: components["schemas"]["CardUse"][];
             /** @description Why, in a sentence. */
             message?: string | null;
             name: string;
             namespace: string;
+            /**
+             * Format: int64
+             * @description The last wish that its phase takes into account.
+             */
+            observedGeneration?: number | null;
             /** @description The job whose schedule or array made it. */
             parent?: string | null;
             phase: components["schemas"]["JobPhase"];
+            /**
+             * Format: uint
+             * @description How many there are.
+             */
+            podCount: number;
+            /** @description Its Pods by name, the first 500; see `…/pods` for the others. */
             pods: components["schemas"]["JobPod"][];
             /**
              * Format: int32
@@ -2442,6 +2557,8 @@ export interface components {
                          * @description The card of the node to take a part of; the scheduler chooses if it is not said.
                          */
                         index?: number | null;
+                        /** @description The whole cards of the node to take, by number, as many as `count`; the scheduler chooses if they are not said. */
+                        indices?: number[];
                         /** @description Memory of one card, such as `8Gi`. */
                         memory?: (number | string) | null;
                         /**
@@ -2548,6 +2665,8 @@ export interface components {
         /** @description A job as everyone sees it who may see it. */
         JobView: {
             account: string;
+            /** @description Parts of cards that its Pods have. */
+            cardParts: components["schemas"]["CardPart"][];
             /** @description Whole cards of all its Pods together. */
             cards: components["schemas"]["ResourceList"];
             /** @description What a clean-up policy is about to do with it. */
@@ -2667,6 +2786,27 @@ export interface components {
              * @description Processes in each Pod: ranks of PyTorch, slots of MPI. One per whole card if it is not said, or one.
              */
             processesPerPod?: number | null;
+        };
+        /** @description The most that a user may have; what is not said is as for others. */
+        LimitsRequest: {
+            /**
+             * @description Amounts by `workspaces`, `jobs`, `pods`, `volumes`, `storage`, `cpu`, `memory`, or a resource such as
+             *     `nvidia.com/gpu`.
+             */
+            limits: {
+                [key: string]: number | string;
+            };
+        };
+        /** @description The most that a user may have. */
+        LimitsView: {
+            /** @description What holds: that, then what the portal was told at its start of him and of his accounts, then what is usual. */
+            limits: {
+                [key: string]: string;
+            };
+            /** @description What was said of him here. */
+            set: {
+                [key: string]: string;
+            };
         };
         /** @description Which part of a log. */
         LogQuery: {
@@ -3033,6 +3173,8 @@ export interface components {
                          * @description The card of the node to take a part of; the scheduler chooses if it is not said.
                          */
                         index?: number | null;
+                        /** @description The whole cards of the node to take, by number, as many as `count`; the scheduler chooses if they are not said. */
+                        indices?: number[];
                         /** @description Memory of one card, such as `8Gi`. */
                         memory?: (number | string) | null;
                         /**
@@ -3247,6 +3389,8 @@ export interface components {
                  * @description The card of the node to take a part of; the scheduler chooses if it is not said.
                  */
                 index?: number | null;
+                /** @description The whole cards of the node to take, by number, as many as `count`; the scheduler chooses if they are not said. */
+                indices?: number[];
                 /** @description Memory of one card, such as `8Gi`. */
                 memory?: (number | string) | null;
                 /**
@@ -3502,54 +3646,68 @@ export interface components {
         /** @description One page. */
         Page10: {
             /** @description What is on it. */
-            items: components["schemas"]["ProfileView"][];
+            items: components["schemas"]["AppView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page11: {
             /** @description What is on it. */
-            items: components["schemas"]["NodeView"][];
+            items: components["schemas"]["SshKeyView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page12: {
             /** @description What is on it. */
-            items: components["schemas"]["AccountView"][];
+            items: components["schemas"]["ProfileView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page13: {
             /** @description What is on it. */
-            items: components["schemas"]["PolicyView"][];
+            items: components["schemas"]["NodeView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page14: {
             /** @description What is on it. */
-            items: components["schemas"]["AnySession"][];
+            items: components["schemas"]["AccountView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page15: {
             /** @description What is on it. */
-            items: components["schemas"]["AnyKey"][];
+            items: components["schemas"]["PolicyView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page16: {
             /** @description What is on it. */
-            items: components["schemas"]["AuditView"][];
+            items: components["schemas"]["AnySession"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page17: {
+            /** @description What is on it. */
+            items: components["schemas"]["AnyKey"][];
+            /** @description Asks for the next page; absent on the last. */
+            next?: string | null;
+        };
+        /** @description One page. */
+        Page18: {
+            /** @description What is on it. */
+            items: components["schemas"]["AuditView"][];
+            /** @description Asks for the next page; absent on the last. */
+            next?: string | null;
+        };
+        /** @description One page. */
+        Page19: {
             /** @description What is on it. */
             items: components["schemas"]["KubeconfigView"][];
             /** @description Asks for the next page; absent on the last. */
@@ -3579,35 +3737,35 @@ export interface components {
         /** @description One page. */
         Page5: {
             /** @description What is on it. */
-            items: components["schemas"]["PodView"][];
+            items: components["schemas"]["EventView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page6: {
             /** @description What is on it. */
-            items: components["schemas"]["TemplateView"][];
+            items: components["schemas"]["JobPod"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page7: {
             /** @description What is on it. */
-            items: components["schemas"]["VolumeView"][];
+            items: components["schemas"]["PodView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page8: {
             /** @description What is on it. */
-            items: components["schemas"]["AppView"][];
+            items: components["schemas"]["TemplateView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
         /** @description One page. */
         Page9: {
             /** @description What is on it. */
-            items: components["schemas"]["SshKeyView"][];
+            items: components["schemas"]["VolumeView"][];
             /** @description Asks for the next page; absent on the last. */
             next?: string | null;
         };
@@ -3685,7 +3843,7 @@ export interface components {
             /** @description Only Pods of this task have it; all have it if it is not said. */
             task?: string | null;
         };
-        /** @description A port of a workspace. */
+        /** @description A port of a workspace or a job. */
         PortView: {
             /** @description What listens there, where that is known. */
             name?: string | null;
@@ -3693,7 +3851,7 @@ export interface components {
             port: number;
             sharing: components["schemas"]["SharingView"];
         };
-        /** @description Ports of a workspace. */
+        /** @description Ports of a workspace or a job. */
         Ports: {
             items: components["schemas"]["PortView"][];
             /** @description Why it does not. */
@@ -3712,6 +3870,7 @@ export interface components {
              *     here.
              */
             cardUseKnown: boolean;
+            /** @description What it would do with what, by namespace; a page of it. */
             findings: components["schemas"]["FindingView"][];
             /** @description What was previewed. */
             hash: string;
@@ -3720,6 +3879,13 @@ export interface components {
              * @description How much it leaves alone.
              */
             leftAlone: number;
+            /** @description Asks for the next page, as `cursor`; absent on the last. */
+            next?: string | null;
+            /**
+             * Format: uint
+             * @description How much it would do something with, on all pages.
+             */
+            total: number;
         };
         /** @description A policy to be looked at. */
         PreviewRequest: {
@@ -3736,11 +3902,17 @@ export interface components {
             allows: components["schemas"]["Allowance"][];
             /** @description The asker has it whichever account pays. */
             always: boolean;
+            /** @description Who else may make and place the Pods of jobs. */
+            backends: components["schemas"]["Backend"][];
             /** @description Capabilities that containers may add. */
             capabilities: string[];
             /** @description Folders of nodes that workspaces may have, or folders below them. */
             hostPaths: components["schemas"]["HostPathView"][];
             name: string;
+            /** @description Classes of runtimes that Pods may name. */
+            runtimeClasses: string[];
+            /** @description Taints of nodes that Pods may tolerate. */
+            tolerations: string[];
             /** @description Users who have it whichever account pays; only for administrators. */
             users?: string[] | null;
         };
@@ -3889,10 +4061,12 @@ export interface components {
              * @description When the first step begins, in seconds since 1970.
              */
             begin: number;
-            /** @description By node and number of the card: the mean of each step in percent, where it is known. */
+            /** @description By node, kind of card and number of the card: the mean of each step in percent, where it is known. */
             nodes: {
                 [key: string]: {
-                    [key: string]: (number | null)[];
+                    [key: string]: {
+                        [key: string]: (number | null)[];
+                    };
                 };
             };
             /**
@@ -3908,7 +4082,7 @@ export interface components {
         /** @description A policy that was switched. */
         Switched: {
             enabled: boolean;
-            /** @description What it does now, if it was switched on. */
+            /** @description What it does now, if it was switched on; the first of it, if that is much. */
             preview?: components["schemas"]["Preview"] | null;
         };
         /** @description A taint. */
@@ -4127,6 +4301,8 @@ export interface components {
                  * @description The card of the node to take a part of; the scheduler chooses if it is not said.
                  */
                 index?: number | null;
+                /** @description The whole cards of the node to take, by number, as many as `count`; the scheduler chooses if they are not said. */
+                indices?: number[];
                 /** @description Memory of one card, such as `8Gi`. */
                 memory?: (number | string) | null;
                 /**
@@ -4140,6 +4316,11 @@ export interface components {
             /** @description What a clean-up policy is about to do with it. */
             cleanup?: components["schemas"]["CleanupStatus"] | null;
             created?: string | null;
+            /**
+             * Format: int64
+             * @description Counts what was wished of it.
+             */
+            generation?: number | null;
             /** @description Cards that were given, such as `nvidia.com/gpu=2,3`. */
             givenCards?: string | null;
             image: string;
@@ -4148,6 +4329,11 @@ export interface components {
             name: string;
             namespace: string;
             node?: string | null;
+            /**
+             * Format: int64
+             * @description The last wish that its phase takes into account.
+             */
+            observedGeneration?: number | null;
             phase: components["schemas"]["WorkspacePhase"];
             pod?: string | null;
             /** @description Until then no clean-up policy touches it. */
@@ -4177,6 +4363,8 @@ export interface components {
                      * @description The card of the node to take a part of; the scheduler chooses if it is not said.
                      */
                     index?: number | null;
+                    /** @description The whole cards of the node to take, by number, as many as `count`; the scheduler chooses if they are not said. */
+                    indices?: number[];
                     /** @description Memory of one card, such as `8Gi`. */
                     memory?: (number | string) | null;
                     /**
@@ -4290,6 +4478,8 @@ export interface components {
                  * @description The card of the node to take a part of; the scheduler chooses if it is not said.
                  */
                 index?: number | null;
+                /** @description The whole cards of the node to take, by number, as many as `count`; the scheduler chooses if they are not said. */
+                indices?: number[];
                 /** @description Memory of one card, such as `8Gi`. */
                 memory?: (number | string) | null;
                 /**
@@ -4435,7 +4625,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page12"];
+                    "application/json": components["schemas"]["Page14"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4605,7 +4795,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page8"];
+                    "application/json": components["schemas"]["Page10"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4649,7 +4839,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page16"];
+                    "application/json": components["schemas"]["Page18"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4994,7 +5184,12 @@ export interface operations {
     };
     getJobEvents: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
             header?: never;
             path: {
                 namespace: string;
@@ -5010,7 +5205,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EventView"][];
+                    "application/json": components["schemas"]["Page5"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5076,6 +5271,113 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listJobPods: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page6"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listJobPorts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ports"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    openJobPort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+                port: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenedPort"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    shareJobPort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+                port: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSharing"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharingView"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5251,7 +5553,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page15"];
+                    "application/json": components["schemas"]["Page17"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5583,7 +5885,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page17"];
+                    "application/json": components["schemas"]["Page19"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5754,7 +6056,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page9"];
+                    "application/json": components["schemas"]["Page11"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5815,7 +6117,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page11"];
+                    "application/json": components["schemas"]["Page13"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -6104,7 +6406,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page5"];
+                    "application/json": components["schemas"]["Page7"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -6262,7 +6564,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page13"];
+                    "application/json": components["schemas"]["Page15"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -6270,7 +6572,12 @@ export interface operations {
     };
     previewPolicy: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6388,7 +6695,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page10"];
+                    "application/json": components["schemas"]["Page12"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -6435,7 +6742,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page14"];
+                    "application/json": components["schemas"]["Page16"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -6526,7 +6833,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page6"];
+                    "application/json": components["schemas"]["Page8"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -6706,6 +7013,56 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    getLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitsView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    setLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LimitsRequest"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitsView"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     resetPassword: {
         parameters: {
             query?: never;
@@ -6798,7 +7155,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page7"];
+                    "application/json": components["schemas"]["Page9"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -6981,7 +7338,12 @@ export interface operations {
     };
     getWorkspaceEvents: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most, up to 500; 50 if it is not said. */
+                limit?: number | null;
+            };
             header?: never;
             path: {
                 namespace: string;
@@ -6997,7 +7359,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EventView"][];
+                    "application/json": components["schemas"]["Page5"];
                 };
             };
             default: components["responses"]["Refused"];

@@ -9,6 +9,9 @@ export function onSignedOut(run: () => void) {
   signedOut = run;
 }
 
+/** Roots of what the stream of changes tells of. */
+const told = ["workspaces", "jobs", "nodes", "home", "overview", "quota"];
+
 export const queries = new QueryClient({
   queryCache: new QueryCache({
     onError: (error) => {
@@ -17,12 +20,16 @@ export const queries = new QueryClient({
   }),
   defaultOptions: {
     queries: {
-      // Changes are told by the stream: nothing gets old by itself.
-      staleTime: 60_000,
+      // Nobody tells of accounts, templates, keys and the like: they are read again by whoever comes back to them.
+      staleTime: 5000,
+      refetchOnWindowFocus: true,
       retry: (count, error) => mayRetry(error) && count < 3,
-      refetchOnWindowFocus: false,
     },
   },
 });
+// Nothing of this gets old by itself.
+for (const root of told) {
+  queries.setQueryDefaults([root], { staleTime: 60_000, refetchOnWindowFocus: false });
+}
 
 export const live = new Live(queries);

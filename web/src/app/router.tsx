@@ -109,6 +109,7 @@ const newWorkspace = createRoute({
   validateSearch: (search) => ({
     template: text(search.template),
     volume: text(search.volume),
+    cards: text(search.cards),
     edit: search.edit === true || undefined,
   }),
   component: lazyRouteComponent(() => import("../workspaces/NewWorkspacePage"), "NewWorkspacePage"),

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { accountsQuery, volumesQuery } from "../api/shared";
 import type { NodeView } from "../api/types";
+import { heldOf } from "../heatmap/model";
 import { nodesQuery } from "../heatmap/queries";
 import { cardTitle } from "../ui/format";
 
@@ -24,8 +25,7 @@ export function cardChoices(nodes: NodeView[]): CardChoice[] {
         total: 0,
       };
       one.total += kind.cards.length;
-      if (node.ready && node.schedulable)
-        one.free += kind.cards.filter((card) => card.holders.length === 0).length;
+      if (node.ready && node.schedulable) one.free += kind.cards.length - heldOf(kind);
       kinds.set(kind.resource, one);
     }
   }

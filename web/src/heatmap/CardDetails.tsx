@@ -1,14 +1,15 @@
-import { Anchor, Button, Stack, Text } from "@mantine/core";
+import { Button, Stack, Text } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Holder, NodeHistory } from "../api/types";
+import type { NodeHistory } from "../api/types";
 import { Facts } from "../ui/Facts";
-import { cardTitle, formatAmount, formatBytes, modelTitle } from "../ui/format";
+import { cardTitle, formatBytes, modelTitle } from "../ui/format";
 import { When } from "../ui/When";
+import { HolderLine } from "../work/HolderLine";
 import classes from "./heatmap.module.css";
-import type { Cell } from "./model";
+import { type Cell, dayOf } from "./model";
 import { strip } from "./palette";
 
 /** One card: what it does, who is on it, and how its day was. */
@@ -33,17 +34,17 @@ export function CardDetails({ cell, history }: { cell: Cell; history?: NodeHisto
     [t("heatmap.temperature"), measured(card.temperature, (value) => `${Math.round(value)} °C`)],
   ];
   if (card.freeAt) facts.push([t("heatmap.freeAt"), <When key="free" at={card.freeAt} />]);
-  const day = history?.nodes[node.name]?.[String(card.index)];
+  const day = dayOf(history, cell);
   return (
     <Stack gap="md">
       <div>
         <Text size="sm" c="dimmed" mb={4}>
           {t("heatmap.who")}
         </Text>
-        {card.holders.length === 0 && <Text size="sm">{t("heatmap.nobody")}</Text>}
+        {card.holders.length === 0 && <Text size="sm">{t(`heatmap.nobody.${cell.state}`)}</Text>}
         {card.holders.map((holder, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: hidden holders have nothing to tell them apart
-          <OneHolder key={index} holder={holder} />
+          <HolderLine key={index} holder={holder} />
         ))}
       </div>
       <Facts facts={facts} narrow />
@@ -61,42 +62,16 @@ export function CardDetails({ cell, history }: { cell: Cell; history?: NodeHisto
         </div>
       )}
       {cell.state === "free" && (
-        <Button component={Link} to="/workspaces/new" variant="light" leftSection={<IconPlus size={16} />}>
+        <Button
+          component={Link}
+          to="/workspaces/new"
+          search={{ cards: cell.resource } as never}
+          variant="light"
+          leftSection={<IconPlus size={16} />}
+        >
           {t("heatmap.use")}
         </Button>
       )}
     </Stack>
-  );
-}
-
-function OneHolder({ holder }: { holder: Holder }) {
-  const { t } = useTranslation();
-  const { kind, namespace, name } = holder;
-  const who = holder.user ?? t("cards.somebody");
-  const share = holder.share ? ` · ${t("heatmap.part", { share: formatAmount("", holder.share) })}` : "";
-  const to = kind === "job" ? "/jobs/$namespace/$name" : "/workspaces/$namespace/$name";
-  return (
-    <Text size="sm">
-      {who}
-      {share}
-      {namespace && name && (
-        <>
-          {" · "}
-          {kind === "pod" ? (
-            name
-          ) : (
-            <Anchor
-              component={Link}
-              to={to}
-              params={{ namespace, name } as never}
-              search={{ tab: undefined } as never}
-              inherit
-            >
-              {name}
-            </Anchor>
-          )}
-        </>
-      )}
-    </Text>
   );
 }

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import type { NodeHistory } from "../api/types";
 import { modelTitle } from "../ui/format";
 import classes from "./heatmap.module.css";
-import { type Cell, move, type Place, type Row } from "./model";
+import { type Cell, dayOf, heldUnknown, move, type Place, type Row } from "./model";
 import { colourOf, css, inkOn, strip } from "./palette";
 
 interface Props {
@@ -56,7 +56,7 @@ export function CardGrid({ rows, history, chosen, keyOf, onChoose }: Props) {
               {[modelTitle(row.node.model), row.node.pool].filter(Boolean).join(" · ")}
               {!row.node.ready && ` · ${t("heatmap.notReady")}`}
               {row.node.ready && !row.node.schedulable && ` · ${t("heatmap.cordoned")}`}
-              {row.heldUnknown > 0 && ` · ${t("heatmap.heldUnknown", { count: row.heldUnknown })}`}
+              {heldUnknown(row) > 0 && ` · ${t("heatmap.heldUnknown", { count: heldUnknown(row) })}`}
             </Text>
           </div>
           <div className={classes.cells} role="presentation">
@@ -65,7 +65,7 @@ export function CardGrid({ rows, history, chosen, keyOf, onChoose }: Props) {
                 key={keyOf(cell)}
                 cell={cell}
                 at={`${index}/${column}`}
-                strip={history?.nodes[row.node.name]?.[String(cell.card.index)]}
+                strip={dayOf(history, cell)}
                 day={history !== undefined}
                 inOrder={at.row === index && at.column === column}
                 chosen={chosen === keyOf(cell)}
@@ -95,7 +95,7 @@ interface CellProps {
 function OneCell({ cell, at, strip: values, day, inOrder, chosen, onChoose }: CellProps) {
   const { t } = useTranslation();
   const colour = cell.value === undefined ? undefined : colourOf(cell.value);
-  const coloured = colour && cell.state !== "free" && cell.state !== "closed";
+  const coloured = colour && (cell.state === "exclusive" || cell.state === "shared");
   const style = day
     ? { background: strip(values ?? [], "var(--gap)") }
     : coloured

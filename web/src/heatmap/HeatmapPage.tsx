@@ -2,7 +2,7 @@
 import { Button, Grid, Group, NativeSelect, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
 import { IconFilterOff, IconLayoutGrid, IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { NodeView } from "../api/types";
 import { useMe } from "../app/session";
@@ -13,6 +13,7 @@ import { Empty, Loaded } from "../ui/states";
 import { useNow } from "../ui/When";
 import { CardDetails } from "./CardDetails";
 import { CardGrid } from "./CardGrid";
+import classes from "./heatmap.module.css";
 import { Legend } from "./Legend";
 import { type Cell, everything, type Filter, filterRows, type Metric, rowsOf } from "./model";
 import { historyQuery, nodesQuery } from "./queries";
@@ -35,8 +36,10 @@ function Heatmap({ nodes }: { nodes: NodeView[] }) {
   const { t } = useTranslation();
   const now = useNow();
   const { namespace } = useMe();
-  const [metric, setMetric] = useState<Metric>("utilisation");
+  const [chosenMetric, setMetric] = useState<Metric>("utilisation");
   const [view, setView] = useState("now");
+  // Of the past only the use is kept.
+  const metric = view === "day" ? "utilisation" : chosenMetric;
   const [filter, setFilter] = useState(everything);
   const [chosen, setChosen] = useState<string>();
   const history = useQuery(historyQuery).data;
@@ -60,6 +63,7 @@ function Heatmap({ nodes }: { nodes: NodeView[] }) {
           aria-label={t("heatmap.metric")}
           value={metric}
           onChange={(value) => setMetric(value as Metric)}
+          disabled={view === "day"}
           data={(["utilisation", "memory", "temperature"] as const).map((value) => ({
             value,
             label: t(`heatmap.${value}`),
@@ -146,7 +150,7 @@ function Heatmap({ nodes }: { nodes: NodeView[] }) {
             </Panel>
           </Grid.Col>
           <Grid.Col span={{ base: 12, lg: 4 }}>
-            <Panel title={t("heatmap.details")} pos="sticky" top={76}>
+            <Beside chosen={chosen}>
               {cell ? (
                 <CardDetails cell={cell} history={history} />
               ) : (
@@ -154,10 +158,24 @@ function Heatmap({ nodes }: { nodes: NodeView[] }) {
                   {t("heatmap.choose")}
                 </Text>
               )}
-            </Panel>
+            </Beside>
           </Grid.Col>
         </Grid>
       )}
     </Stack>
+  );
+}
+
+/** What is known of the card that was chosen. Where it stands below the map, whoever chooses a card is led to it. */
+function Beside({ chosen, children }: { chosen: string | undefined; children: ReactNode }) {
+  const { t } = useTranslation();
+  const here = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (chosen) here.current?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
+  return (
+    <section ref={here} aria-label={t("heatmap.details")} aria-live="polite" className={classes.beside}>
+      <Panel title={t("heatmap.details")}>{children}</Panel>
+    </section>
   );
 }

@@ -13,6 +13,10 @@ const ramp = strip(
 export function Legend({ rows, metric }: { rows: Row[]; metric: Metric }) {
   const { t } = useTranslation();
   const counts = countStates(rows);
+  // What is not known is a matter of few clusters.
+  const states = (["free", "exclusive", "shared", "closed", "unsure"] as const).filter(
+    (state) => state !== "unsure" || counts.unsure > 0,
+  );
   const ends = metric === "temperature" ? ["25°", "90°"] : ["0%", "100%"];
   return (
     <div className={classes.legend}>
@@ -26,11 +30,13 @@ export function Legend({ rows, metric }: { rows: Row[]; metric: Metric }) {
         />
         <Text size="xs">{ends[1]}</Text>
       </Group>
-      {(["free", "exclusive", "shared", "closed"] as const).map((state) => (
+      {states.map((state) => (
         <Group key={state} gap={8}>
           <span className={`${classes.cell} ${classes.sample}`} data-state={state} aria-hidden />
           <Text size="xs" className="numbers">
-            {t(`heatmap.states.${state}`)} · {counts[state]}
+            {state === "unsure"
+              ? t("heatmap.heldUnknown", { count: counts.unsure })
+              : `${t(`heatmap.states.${state}`)} · ${counts[state]}`}
           </Text>
         </Group>
       ))}

@@ -1,6 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { CardView, NodeView } from "../api/types";
-import { countStates, everything, type Filter, filterRows, measureOf, move, rowsOf, textOf } from "./model";
+import {
+  countStates,
+  dayOf,
+  everything,
+  type Filter,
+  filterRows,
+  heldUnknown,
+  measureOf,
+  move,
+  rowsOf,
+  textOf,
+} from "./model";
 import { colourOf, contrast, inkOn, strip } from "./palette";
 
 const card = (index: number, more: Partial<CardView> = {}): CardView => ({
@@ -45,7 +56,13 @@ const nodes = [
 
 describe("cells", () => {
   it("say whether a card is free, whole, shared or closed", () => {
-    expect(countStates(rowsOf(nodes, options))).toEqual({ free: 1, exclusive: 1, shared: 1, closed: 1 });
+    expect(countStates(rowsOf(nodes, options))).toEqual({
+      free: 1,
+      exclusive: 1,
+      shared: 1,
+      closed: 1,
+      unsure: 0,
+    });
   });
 
   it("know mine and what is free soon", () => {
@@ -54,10 +71,44 @@ describe("cells", () => {
     expect(second).toMatchObject({ mine: false, freeSoon: false, text: "", value: undefined });
   });
 
-  it("tell of cards that are in use without anybody knowing which", () => {
-    const cards = [{ resource: "nvidia.com/gpu", heldUnknown: 2, cards: [card(0), card(1), card(2)] }];
-    expect(rowsOf([node("x", [], { cards })], options)[0]?.heldUnknown).toBe(2);
-    expect(rowsOf(nodes, options)[0]?.heldUnknown).toBe(0);
+  it("tell of cards that are in use without anybody knowing which, and call none of those free", () => {
+    const kind = (held: number) => ({
+      resource: "nvidia.com/gpu",
+      heldUnknown: held,
+      cards: [card(0), card(1), card(2)],
+    });
+    const rows = (held: number, more = {}) =>
+      rowsOf([node("x", [], { cards: [kind(held)], ...more })], options);
+    const states = (held: number) => rows(held)[0]?.cells.map((cell) => cell.state);
+    expect(states(2)).toEqual(["unsure", "unsure", "unsure"]);
+    expect(countStates(rows(2))).toMatchObject({ unsure: 2, free: 1 });
+    expect(countStates(rows(2, { schedulable: false }))).toMatchObject({ unsure: 2, free: 0, closed: 1 });
+    // There is no doubt where all are in use, whatever others have asked for.
+    expect(states(3)).toEqual(["exclusive", "exclusive", "exclusive"]);
+    expect(countStates(rows(4))).toMatchObject({ exclusive: 3, unsure: 0, free: 0 });
+    expect(rows(2).map(heldUnknown)).toEqual([2]);
+    expect(heldUnknown(rowsOf(nodes, options)[0] as never)).toBe(0);
+    const free = (held: number) => filterRows(rows(held), { ...everything, only: "free" }).length;
+    expect([free(2), free(3)]).toEqual([1, 0]);
+  });
+
+  it("have a day each, also where a node has two kinds of cards", () => {
+    const cards = [
+      { resource: "nvidia.com/gpu", cards: [card(0)] },
+      { resource: "huawei.com/Ascend910", heldUnknown: 1, cards: [card(0)] },
+    ];
+    const rows = rowsOf([node("x", [], { cards })], options);
+    const history = {
+      begin: 0,
+      step: 900,
+      nodes: { x: { "nvidia.com/gpu": { "0": [10] }, "huawei.com/Ascend910": { "0": [90] } } },
+    };
+    expect(rows[0]?.cells.map((cell) => dayOf(history, cell))).toEqual([[10], [90]]);
+    expect(dayOf({ ...history, nodes: {} }, rows[0]?.cells[0] as never)).toBeUndefined();
+    // Each kind is known or not for itself.
+    expect(rows[0]?.cells.map((cell) => cell.state)).toEqual(["free", "exclusive"]);
+    const only = filterRows(rows, { ...everything, resource: "nvidia.com/gpu" });
+    expect(only.map(heldUnknown)).toEqual([0]);
   });
 
   it("measure what was chosen", () => {

@@ -1,9 +1,10 @@
 // What the heat map shows of each card, which nodes it shows, and where the arrow keys lead. Pure.
-import type { CardView, NodeView } from "../api/types";
+import type { CardView, NodeHistory, NodeView } from "../api/types";
 
 export type Metric = "utilisation" | "memory" | "temperature";
 
-export type CardState = "free" | "exclusive" | "shared" | "closed";
+/** `unsure`: it shows nobody, and somebody may be on it all the same. Only the node knows on which of them. */
+export type CardState = "free" | "exclusive" | "shared" | "closed" | "unsure";
 
 export interface Cell {
   node: NodeView;
@@ -21,9 +22,11 @@ export interface Cell {
 export interface Row {
   node: NodeView;
   cells: Cell[];
-  /** Cards that are in use although they show nobody: only the node knows which they are. */
-  heldUnknown: number;
+  /** Cards that are in use although they show nobody, by kind: only the node knows which they are. */
+  unknown: Record<string, number>;
 }
+
+type Kind = NodeView["cards"][number];
 
 /** A card that is expected to be free within this time is free soon. */
 const soonMs = 60 * 60 * 1000;
@@ -46,11 +49,35 @@ export function textOf(card: CardView, metric: Metric): string {
   return metric === "temperature" ? `${Math.round(card.temperature ?? 0)}°` : `${Math.round(value * 100)}%`;
 }
 
-export function stateOf(node: NodeView, card: CardView): CardState {
+/** How many of the cards of a kind that show nobody are in use: never more than there are. */
+function unknownOf({ heldUnknown, cards }: Kind): number {
+  return Math.min(heldUnknown ?? 0, cards.filter((card) => card.holders.length === 0).length);
+}
+
+/** How many cards of a kind somebody is on, whether it is known which or not. */
+export const heldOf = (kind: Kind) =>
+  kind.cards.filter((card) => card.holders.length > 0).length + unknownOf(kind);
+
+export function stateOf(node: NodeView, kind: Kind, card: CardView): CardState {
   if (card.holders.length > 0) {
     return card.exclusive ? "exclusive" : "shared";
   }
-  return node.ready && node.schedulable ? "free" : "closed";
+  const unknown = unknownOf(kind);
+  if (unknown > 0) {
+    const blank = kind.cards.filter((one) => one.holders.length === 0).length;
+    return unknown === blank ? "exclusive" : "unsure";
+  }
+  return isOpen(node) ? "free" : "closed";
+}
+
+const isOpen = (node: NodeView) => node.ready && node.schedulable;
+
+/** The day of a card; nothing where nothing was measured. Two kinds of cards in one node count from zero each. */
+export function dayOf(
+  history: NodeHistory | undefined,
+  { node, resource, card }: Pick<Cell, "node" | "resource" | "card">,
+): (number | null)[] | undefined {
+  return history?.nodes[node.name]?.[resource]?.[String(card.index)];
 }
 
 interface Options {
@@ -63,7 +90,7 @@ export function rowsOf(nodes: NodeView[], { metric, now, namespace }: Options): 
   return nodes
     .map((node) => ({
       node,
-      heldUnknown: node.cards.reduce((sum, kind) => sum + (kind.heldUnknown ?? 0), 0),
+      unknown: Object.fromEntries(node.cards.map((kind) => [kind.resource, unknownOf(kind)])),
       cells: node.cards.flatMap((kind) =>
         kind.cards.map((card: CardView): Cell => {
           const until = card.freeAt ? new Date(card.freeAt).getTime() - now.getTime() : Number.NaN;
@@ -71,7 +98,7 @@ export function rowsOf(nodes: NodeView[], { metric, now, namespace }: Options): 
             node,
             resource: kind.resource,
             card,
-            state: stateOf(node, card),
+            state: stateOf(node, kind, card),
             value: measureOf(card, metric),
             text: textOf(card, metric),
             freeSoon: until <= soonMs && card.holders.length > 0,
@@ -82,6 +109,25 @@ export function rowsOf(nodes: NodeView[], { metric, now, namespace }: Options): 
     }))
     .filter((row) => row.cells.length > 0);
 }
+
+/** How many cards of a row are of which sort: of those that may be free, so many are as are not in use. */
+export function countRow({ node, cells, unknown }: Row): Record<CardState, number> {
+  const counts = { free: 0, exclusive: 0, shared: 0, closed: 0, unsure: 0 };
+  for (const cell of cells) counts[cell.state] += 1;
+  for (const [resource, held] of Object.entries(unknown)) {
+    const unsure = cells.filter((cell) => cell.state === "unsure" && cell.resource === resource).length;
+    if (unsure === 0) continue;
+    counts.unsure -= unsure - held;
+    counts[isOpen(node) ? "free" : "closed"] += unsure - held;
+  }
+  return counts;
+}
+
+/** Cards of a row that are in use without anybody knowing which. */
+export const heldUnknown = (row: Row) =>
+  Object.entries(row.unknown)
+    .filter(([resource]) => row.cells.some((cell) => cell.resource === resource))
+    .reduce((sum, [, held]) => sum + held, 0);
 
 export interface Filter {
   /** A part of the name of the node. */
@@ -96,11 +142,12 @@ export interface Filter {
 export const everything: Filter = { name: "", model: "", pool: "", resource: "", only: "all" };
 
 export function filterRows(rows: Row[], filter: Filter): Row[] {
-  const wanted: Record<Filter["only"], (cell: Cell) => boolean> = {
+  const hasFree = (row: Row) => countRow(row).free > 0;
+  const wanted: Record<Filter["only"], (row: Row) => boolean> = {
     all: () => true,
-    free: (cell) => cell.state === "free",
-    soon: (cell) => cell.freeSoon || cell.state === "free",
-    mine: (cell) => cell.mine,
+    free: hasFree,
+    soon: (row) => hasFree(row) || row.cells.some((cell) => cell.freeSoon),
+    mine: (row) => row.cells.some((cell) => cell.mine),
   };
   const name = filter.name.trim().toLowerCase();
   return rows
@@ -111,7 +158,7 @@ export function filterRows(rows: Row[], filter: Filter): Row[] {
       ...row,
       cells: row.cells.filter((cell) => !filter.resource || cell.resource === filter.resource),
     }))
-    .filter((row) => row.cells.some(wanted[filter.only]));
+    .filter((row) => row.cells.length > 0 && wanted[filter.only](row));
 }
 
 export interface Place {
@@ -149,7 +196,9 @@ export function move(rows: { cells: unknown[] }[], at: Place, key: string): Plac
 }
 
 export function countStates(rows: Row[]): Record<CardState, number> {
-  const counts = { free: 0, exclusive: 0, shared: 0, closed: 0 };
-  for (const row of rows) for (const cell of row.cells) counts[cell.state] += 1;
+  const counts = { free: 0, exclusive: 0, shared: 0, closed: 0, unsure: 0 };
+  for (const row of rows) {
+    for (const [state, count] of Object.entries(countRow(row))) counts[state as CardState] += count;
+  }
   return counts;
 }

@@ -84,7 +84,7 @@ function Numbers({ overview }: { overview: ClusterOverview }) {
     [t("home.waiting"), overview.work.pending],
   ];
   return (
-    <Group gap={48} component="dl" m={0}>
+    <Group gap="16px 48px" component="dl" m={0}>
       {numbers.map(([name, value]) => (
         <div key={name}>
           <Text component="dt" size="sm" c="dimmed">

@@ -24,6 +24,9 @@ describe("sentences of the cluster", () => {
     expect(say("no node has room for it: the only node has a taint that it does not tolerate")).toBe(
       "没有节点能容纳它：唯一的节点带有它不能容忍的污点",
     );
+    expect(say("14 nodes have no cards of the size asked for left.")).toBe("14 个节点没有符合要求的空闲卡");
+    expect(say("1 node has a taint that it does not tolerate.")).toBe("1 个节点带有它不能容忍的污点");
+    expect(say("2 nodes dance.")).toBe("2 nodes dance.");
     expect(say("something new")).toBe("something new");
   });
 

@@ -81,6 +81,9 @@ function nodes(text: string): string | undefined {
   if (text === "there are no nodes") return "集群中没有节点";
   const only = /^the only node (.+)$/.exec(text);
   if (only) return `唯一的节点${translate(only[1] ?? "", reasons) ?? ` ${only[1]}`}`;
+  const some = /^(\d+) nodes? (.+?)\.?$/.exec(text);
+  const why = some && translate(some[2] ?? "", reasons);
+  if (some && why) return `${some[1]} 个节点${why}`;
   const several = /^of (\d+) nodes (.+)$/.exec(text);
   if (!several) return undefined;
   const parts = (several[2] ?? "").split(", ").map((part) => {

@@ -41,7 +41,7 @@ export function Actions({ job }: { job: JobDetail }) {
       <MoreActions
         kind="jobs"
         work={job}
-        lost={[t("jobs.lostPods", { count: job.pods.length }), t("jobs.lostRecord")]}
+        lost={[t("jobs.lostPods", { count: job.podCount ?? job.pods.length }), t("jobs.lostRecord")]}
       >
         {!ended && (
           <Menu.Item color="red" leftSection={<IconBan size={16} />} onClick={cancellation.open}>

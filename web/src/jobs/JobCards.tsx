@@ -1,13 +1,18 @@
 import { useTranslation } from "react-i18next";
 import type { JobView } from "../api/types";
+import { useCardsText } from "../ui/CardsAsked";
 import { cardTitle, formatAmount } from "../ui/format";
 
-/** Whole cards of all Pods together. */
-export function JobCards({ cards }: { cards: JobView["cards"] }) {
+/** Cards of all Pods together: whole ones, and what part of one so many Pods have each. */
+export function JobCards({ job }: { job: Pick<JobView, "cards" | "cardParts"> }) {
   const { t } = useTranslation();
-  const kinds = Object.entries((cards ?? {}) as Record<string, string>);
-  if (kinds.length === 0) return <>{t("cards.none")}</>;
-  return (
-    <>{kinds.map(([kind, amount]) => `${formatAmount(kind, amount)} × ${cardTitle(kind)}`).join(", ")}</>
+  const cardsText = useCardsText();
+  const whole = Object.entries((job.cards ?? {}) as Record<string, string>).map(
+    ([kind, amount]) => `${formatAmount(kind, amount)} × ${cardTitle(kind)}`,
   );
+  const parts = (job.cardParts ?? []).map(({ pods, ...part }) => {
+    const text = cardsText(part);
+    return pods === 1 ? text : `${pods} × ${text}`;
+  });
+  return <>{[...whole, ...parts].join(", ") || t("cards.none")}</>;
 }

@@ -10,7 +10,7 @@ import { Terminal, WorkPage } from "../work/WorkPage";
 import { below } from "../work/work";
 import { Actions } from "./Actions";
 import { Overview } from "./Overview";
-import { jobQuery } from "./queries";
+import { jobQuery, podsQuery } from "./queries";
 
 export function JobPage() {
   const path = useParams({ from: "/inside/jobs/$namespace/$name" });
@@ -66,7 +66,9 @@ interface ChoiceProps {
 function PodChoice({ job, children }: ChoiceProps) {
   const { t } = useTranslation();
   const [chosen, setChosen] = useState("");
-  const pod = job.pods.find((one) => one.name === chosen) ?? job.pods[0];
+  const others = useQuery({ ...podsQuery(job), enabled: job.podCount > job.pods.length });
+  const pods = others.data ?? job.pods;
+  const pod = pods.find((one) => one.name === chosen) ?? pods[0];
   if (!pod) {
     return (
       <Alert color="gray" icon={<IconAlertTriangle size={18} />}>
@@ -76,13 +78,13 @@ function PodChoice({ job, children }: ChoiceProps) {
   }
   return (
     <Stack>
-      {job.pods.length > 1 && (
+      {pods.length > 1 && (
         <NativeSelect
           label={t("jobs.pod")}
           maw={360}
           value={pod.name}
           onChange={(event) => setChosen(event.currentTarget.value)}
-          data={job.pods.map((one) => one.name)}
+          data={pods.map((one) => one.name)}
         />
       )}
       <div key={pod.name}>{children(pod.name, pod.phase)}</div>

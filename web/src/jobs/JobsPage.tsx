@@ -42,7 +42,7 @@ export function JobsPage() {
       columns={[
         [t("fields.type"), (one) => t(`jobTypes.${one.type}`)],
         [t("fields.ready"), (one) => one.ready ?? `0/${one.replicas}`],
-        [t("fields.cards"), (one) => <JobCards cards={one.cards} />],
+        [t("fields.cards"), (one) => <JobCards job={one} />],
         [t("fields.lasted"), (one) => <Lasting from={one.started} until={one.ended} />],
       ]}
     />

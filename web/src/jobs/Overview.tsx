@@ -8,7 +8,7 @@ import { Facts } from "../ui/Facts";
 import { givenTitle } from "../ui/format";
 import { More } from "../ui/More";
 import { Panel } from "../ui/Panel";
-import { type Phase, Status } from "../ui/Status";
+import { podPhase, Status } from "../ui/Status";
 import { Rows } from "../ui/Table";
 import ui from "../ui/ui.module.css";
 import { Lasting, When } from "../ui/When";
@@ -17,7 +17,7 @@ import { CleanupWarning, StoppedNote } from "../work/Notes";
 import { WorkRows } from "../work/WorkList";
 import { pages, whyQuery } from "../work/work";
 import { JobCards } from "./JobCards";
-import { jobsQuery } from "./queries";
+import { jobsQuery, podsQuery } from "./queries";
 
 const waiting = ["Prequeue", "Pending", "Preempted", "Restarting"];
 
@@ -28,7 +28,7 @@ export function Overview({ job }: { job: JobDetail }) {
   const facts: [string, ReactNode][] = [
     [t("fields.type"), t(`jobTypes.${job.type}`)],
     [t("fields.ready"), job.ready ?? `0/${job.replicas}`],
-    [t("fields.cards"), <JobCards key="cards" cards={job.cards} />],
+    [t("fields.cards"), <JobCards key="cards" job={job} />],
     [t("fields.account"), job.account],
     [t("fields.user"), job.user ?? "–"],
     [t("fields.serviceLevel"), t(`serviceLevels.${job.serviceLevel}`)],
@@ -43,7 +43,7 @@ export function Overview({ job }: { job: JobDetail }) {
   return (
     <Stack gap="lg">
       <CleanupWarning kind="jobs" work={job} />
-      {waits && why.data && <WhyCard why={why.data} message={job.message} />}
+      {waits && <WhyCard query={why} message={job.message} />}
       <StoppedNote work={job} />
       <Panel>
         <Facts facts={facts} />
@@ -114,16 +114,16 @@ function Tasks({ job }: { job: JobDetail }) {
   );
 }
 
-const podPhases: Record<string, Phase> = { Running: "Running", Succeeded: "Completed", Failed: "Failed" };
-const phaseOf = (phase: string): Phase => podPhases[phase] ?? "Pending";
-
 /** A job may have thousands. */
 const shownPods = 50;
 
 function Pods({ job }: { job: JobDetail }) {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);
+  const others = useQuery({ ...podsQuery(job), enabled: all && job.podCount > job.pods.length });
   if (job.pods.length === 0) return null;
+  const pods = others.data ?? job.pods;
+  const count = Math.max(job.podCount ?? 0, pods.length);
   const heads = [
     t("jobs.pod"),
     t("jobs.task"),
@@ -132,7 +132,7 @@ function Pods({ job }: { job: JobDetail }) {
     t("fields.given"),
     t("fields.restarts"),
   ];
-  const shown = all ? job.pods : job.pods.slice(0, shownPods);
+  const shown = all ? pods : pods.slice(0, shownPods);
   return (
     <>
       <Rows label={t("jobs.pods")} heads={heads}>
@@ -141,7 +141,7 @@ function Pods({ job }: { job: JobDetail }) {
             <Table.Td fw={600}>{pod.name}</Table.Td>
             <Table.Td>{pod.task ?? "–"}</Table.Td>
             <Table.Td>
-              <Status phase={phaseOf(pod.phase)} />
+              <Status phase={podPhase(pod.phase)} />
             </Table.Td>
             <Table.Td>{pod.node ?? "–"}</Table.Td>
             <Table.Td>
@@ -151,10 +151,10 @@ function Pods({ job }: { job: JobDetail }) {
           </Table.Tr>
         ))}
       </Rows>
-      {shown.length < job.pods.length && (
+      {shown.length < count && (
         <Center>
-          <Button variant="default" onClick={() => setAll(true)}>
-            {t("jobs.allPods", { count: job.pods.length })}
+          <Button variant="default" loading={others.isFetching} onClick={() => setAll(true)}>
+            {t("jobs.allPods", { count })}
           </Button>
         </Center>
       )}

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { client, take } from "../api/client";
+import { wholeList } from "../api/pages";
 import type { JobPhase, JobType } from "../api/types";
 import { listKey, type Work, workKey } from "../work/work";
 
@@ -25,6 +26,22 @@ export const jobsQuery = (filter: JobFilter) =>
 /** Pods as people count them: the second before the tenth. */
 export const inOrder = <Pod extends { name: string }>(pods: Pod[]): Pod[] =>
   [...pods].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+
+/** All Pods of a job; the job itself brings the first of them. */
+export const podsQuery = (path: Work) =>
+  queryOptions({
+    queryKey: [...workKey("jobs", path), "pods"],
+    queryFn: async () => {
+      const { namespace, name } = path;
+      const read = (query: { limit: number; cursor?: string }) =>
+        take(
+          client.GET("/api/v1/jobs/{namespace}/{name}/pods", {
+            params: { path: { namespace, name }, query },
+          }),
+        );
+      return inOrder((await wholeList(read)).items);
+    },
+  });
 
 export const jobQuery = (path: Work) =>
   queryOptions({

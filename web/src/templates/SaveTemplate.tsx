@@ -2,14 +2,17 @@ import { Button, NativeSelect, Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useDisclosure } from "@mantine/hooks";
 import { IconBookmarkPlus } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
+import { accountsQuery } from "../api/shared";
 import type { TemplateKind, TemplateView } from "../api/types";
 import { useMe } from "../app/session";
 import { SmallForm } from "../forms/SmallForm";
 import { useSend } from "../forms/useSend";
 import { Dialog } from "../ui/Dialog";
+import { sharedWith } from "./rights";
 
 interface Props {
   kind: TemplateKind;
@@ -78,9 +81,14 @@ export function TemplateForm({ kind, body, template, onBack, onDone }: FormProps
     changes: [["templates"]],
     onDone,
   });
-  const mine = Object.keys(me.accounts).filter((name) => /^(member|admin)$/.test(me.accounts[name] ?? ""));
-  // The one it is shared with stays possible, also for who is not in it.
-  const accounts = [...new Set([...mine, ...(template?.account ? [template.account] : [])])];
+  // Who looks after everything may share with every account; the others know theirs.
+  const all = useQuery({ ...accountsQuery, enabled: me.platformAdmin }).data?.items ?? [];
+  const accounts = sharedWith(
+    me,
+    template,
+    all.map((one) => one.name),
+  );
+  const alone = !template || template.mine ? t("templates.onlyMe") : t("templates.onlyOwner");
   return (
     <SmallForm sending={save} submit={t("actions.save")} onBack={onBack}>
       <TextInput label={t("fields.name")} data-autofocus required {...form.getInputProps("name")} />
@@ -88,7 +96,7 @@ export function TemplateForm({ kind, body, template, onBack, onDone }: FormProps
       <NativeSelect
         label={t("templates.who")}
         data={[
-          { value: "", label: t("templates.onlyMe") },
+          { value: "", label: alone },
           ...accounts.map((account) => ({ value: account, label: t("templates.account", { account }) })),
         ]}
         {...form.getInputProps("account")}

@@ -1,5 +1,5 @@
 import { Button, Group, SimpleGrid, Stack, Text } from "@mantine/core";
-import { IconBook2, IconPencil, IconPlus, IconTrash } from "@tabler/icons-react";
+import { IconBook2, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -13,6 +13,7 @@ import { PageHeader } from "../ui/PageHeader";
 import { Panel } from "../ui/Panel";
 import { Empty, Loaded } from "../ui/states";
 import { useAction } from "../ui/useAction";
+import { mayChange } from "./rights";
 
 export function TemplatesPage() {
   const { t } = useTranslation();
@@ -57,7 +58,6 @@ function OneTemplate({ template }: { template: TemplateView }) {
     changes: [["templates"]],
     onDone: () => setAsking(false),
   });
-  const mine = template.mine || me.platformAdmin;
   const job = template.kind === "job";
   const to = job ? "/jobs/new" : "/workspaces/new";
   return (
@@ -84,25 +84,18 @@ function OneTemplate({ template }: { template: TemplateView }) {
           >
             {t("templates.use")}
           </Button>
-          {mine && (
-            <Group gap="xs">
+          {mayChange(me, template) && (
+            <Group gap={4} wrap="nowrap">
               <Button
                 component={Link}
                 to={to}
                 search={{ template: template.id, edit: true } as never}
                 variant="subtle"
-                size="xs"
-                leftSection={<IconPencil size={14} />}
+                size="compact-sm"
               >
                 {t("actions.edit")}
               </Button>
-              <Button
-                variant="subtle"
-                color="red"
-                size="xs"
-                leftSection={<IconTrash size={14} />}
-                onClick={() => setAsking(true)}
-              >
+              <Button variant="subtle" color="red" size="compact-sm" onClick={() => setAsking(true)}>
                 {t("actions.delete")}
               </Button>
             </Group>

@@ -100,7 +100,7 @@ export function LogView({ path, file, containers = [] }: Props) {
 
   return (
     <Panel p={0}>
-      <Group p="sm" gap="md">
+      <Group p="sm" gap="sm">
         <TextInput
           aria-label={t("logs.search")}
           placeholder={t("logs.search")}
@@ -108,7 +108,7 @@ export function LogView({ path, file, containers = [] }: Props) {
           value={search}
           onChange={(event) => setSearch(event.currentTarget.value)}
           flex={1}
-          miw={180}
+          miw={140}
         />
         <NativeSelect
           aria-label={t("logs.tail")}

@@ -36,7 +36,7 @@ export function PageHeader({ title, text, above, beside, actions }: Props) {
           {beside}
         </Group>
         {text && (
-          <Box c="dimmed" maw={680}>
+          <Box c="dimmed" maw={680} style={{ textWrap: "pretty" }}>
             {text}
           </Box>
         )}

@@ -38,6 +38,11 @@ const looks: Record<Phase, { icon: typeof IconBan; tone: "good" | "wait" | "bad"
   Failed: { icon: IconAlertTriangle, tone: "bad" },
 };
 
+const podPhases: Record<string, Phase> = { Running: "Running", Succeeded: "Completed", Failed: "Failed" };
+
+/** The state of a Pod in the words for work. */
+export const podPhase = (phase: string): Phase => podPhases[phase] ?? "Pending";
+
 export function Status({ phase, size = "sm" }: { phase: Phase; size?: "sm" | "md" }) {
   const { t } = useTranslation();
   const look = looks[phase] ?? looks.Pending;

@@ -127,6 +127,7 @@ export function cardTitle(resource: string): string {
     "amd.com/gpu": "AMD GPU",
     "huawei.com/Ascend910": "Ascend 910",
     "huawei.com/Ascend310P": "Ascend 310P",
+    "rdma/hca": "RDMA",
   };
   return names[resource] ?? resource.replace(/^[^/]+\//, "");
 }

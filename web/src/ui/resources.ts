@@ -12,6 +12,17 @@ const titles = [
   [/^(ai)?jobs/, "nav.jobs"],
 ] as const;
 
+const order = [/\//, /^cpu$/, /^memory$/, /^pods$/];
+
+/** Amounts as people look for them: cards and devices, cores, memory, Pods, and the rest. */
+export function inOrder<Amount>(amounts: [string, Amount][]): [string, Amount][] {
+  const rank = (resource: string) => {
+    const found = order.findIndex((pattern) => pattern.test(resource));
+    return found < 0 ? order.length : found;
+  };
+  return [...amounts].sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b));
+}
+
 /** What a resource is called by people. */
 export function resourceTitle(resource: string, t: TFunction): string {
   const bare = resource.replace(/^(requests|limits|count)[./]/, "");

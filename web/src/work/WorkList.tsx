@@ -132,7 +132,7 @@ export function WorkRows<Item extends View>({ kind, label, items, columns, whose
       (one) => (
         <>
           <Status phase={one.phase} />
-          <NoteLine kind={kind} work={one} size="xs" lineClamp={1} maw={280} />
+          <NoteLine kind={kind} work={one} size="xs" lineClamp={1} miw={160} maw={280} />
         </>
       ),
     ],

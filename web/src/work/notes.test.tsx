@@ -120,6 +120,44 @@ describe("the page of a job", () => {
   });
 });
 
+it("the page of a workspace names the others on its card, also where it has memory of one", async () => {
+  const cards = { resource: "nvidia.com/gpu", memory: "8Gi" };
+  const body = {
+    items: [
+      { card: "gpu-1 2", user: "bob", share: "0.25", kind: "job", namespace: "user-bob-1", name: "fold" },
+      { card: "gpu-1 2" },
+    ],
+  };
+  portal({
+    ...one({ ...workspace({ phase: "Running", state: "Running" }), cards }),
+    "GET /api/v1/workspaces/user-ada-1/desk/neighbours": { status: 200, body },
+  });
+  showAt("/workspaces/user-ada-1/desk");
+  expect((await screen.findByRole("link", { name: "fold" })).getAttribute("href")).toBe(
+    "/jobs/user-bob-1/fold",
+  );
+  expect(screen.getByText("gpu-1 2 · somebody")).toBeTruthy();
+});
+
+describe("why a job waits", () => {
+  const waits = job({ phase: "Pending", message: "no card is free" });
+  const why = "GET /api/v1/jobs/user-ada-1/train/why";
+
+  it("is told with its place in the queue", async () => {
+    const body = { waits: true, sentences: ["It waits.", "All cards are taken."], position: 3, waitsFor: [] };
+    portal({ ...oneJob(waits), [why]: { status: 200, body } });
+    showAt("/jobs/user-ada-1/train");
+    expect(await screen.findByText("It is number 3 in the queue of its account.")).toBeTruthy();
+  });
+
+  it("is what the job says itself where the portal does not answer", async () => {
+    portal({ ...oneJob(waits), [why]: { status: 503, body: { code: "unavailable", message: "no" } } });
+    showAt("/jobs/user-ada-1/train");
+    expect(await screen.findByText("Why it waits")).toBeTruthy();
+    expect(screen.getByText(/no card is free/i)).toBeTruthy();
+  });
+});
+
 describe("lists", () => {
   it("say of each workspace why it does not run", async () => {
     portal({ "GET /api/v1/workspaces": list(idle, { ...wished, name: "mine" }) });

@@ -1,6 +1,7 @@
 // What workspaces and jobs have in common: both are work in a namespace, with the same routes below their names.
 import { queryOptions } from "@tanstack/react-query";
 import { client, take } from "../api/client";
+import { wholeList } from "../api/pages";
 import type { Usage } from "../api/types";
 
 export type Kind = "workspaces" | "jobs";
@@ -34,7 +35,11 @@ export const whyQuery = (kind: Kind, path: Work) =>
 export const eventsQuery = (kind: Kind, path: Work) =>
   queryOptions({
     queryKey: [...workKey(kind, path), "events"],
-    queryFn: () => take(client.GET(`/api/v1/${kind}/{namespace}/{name}/events`, { params: { path } })),
+    queryFn: async () => {
+      const read = (query: { limit: number; cursor?: string }) =>
+        take(client.GET(`/api/v1/${kind}/{namespace}/{name}/events`, { params: { path, query } }));
+      return (await wholeList(read)).items;
+    },
   });
 
 /** What its cards did in the last hour. */

@@ -3,7 +3,7 @@ import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { templateQuery } from "../api/shared";
-import { suggestName } from "../forms/values";
+import { cardValuesOf, suggestName } from "../forms/values";
 import { TemplateHeader } from "../templates/TemplateHeader";
 import { PageHeader } from "../ui/PageHeader";
 import { Loaded } from "../ui/states";
@@ -13,10 +13,11 @@ import { WorkspaceForm } from "./WorkspaceForm";
 /** A new workspace, from nothing or from a template. */
 export function NewWorkspacePage() {
   const { t } = useTranslation();
-  const { template, volume, edit } = useSearch({ from: "/inside/workspaces/new" });
+  const { template, volume, cards, edit } = useSearch({ from: "/inside/workspaces/new" });
   const [fresh] = useState<WorkspaceValues>(() => ({
     ...initialValues,
     name: suggestName("work", Math.random),
+    cards: cards ? cardValuesOf({ resource: cards, count: 1 }) : initialValues.cards,
     mounts: volume ? [{ claim: volume, path: "/data", readOnly: false }] : [],
   }));
   const header = edit ? (

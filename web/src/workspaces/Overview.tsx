@@ -1,7 +1,5 @@
-import { Anchor, Code, Stack, Text } from "@mantine/core";
-import { IconUsers } from "@tabler/icons-react";
+import { Code, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { WorkspaceDetail } from "../api/types";
@@ -9,8 +7,10 @@ import { CardsAsked } from "../ui/CardsAsked";
 import { Facts } from "../ui/Facts";
 import { formatAmount, givenTitle } from "../ui/format";
 import { Panel } from "../ui/Panel";
+import { Loaded } from "../ui/states";
 import { Lasting, When } from "../ui/When";
 import { WhyCard } from "../ui/WhyCard";
+import { HolderLine } from "../work/HolderLine";
 import { CleanupWarning, StoppedNote } from "../work/Notes";
 import { whyQuery } from "../work/work";
 import { neighboursQuery } from "./queries";
@@ -44,7 +44,7 @@ export function Overview({ workspace }: { workspace: WorkspaceDetail }) {
   return (
     <Stack gap="lg">
       <CleanupWarning kind="workspaces" work={workspace} />
-      {workspace.phase === "Pending" && why.data && <WhyCard why={why.data} message={workspace.message} />}
+      {workspace.phase === "Pending" && <WhyCard query={why} message={workspace.message} />}
       <StoppedNote
         work={workspace}
         rest={workspace.phase === "Suspended" ? t("workspaces.isSuspended") : undefined}
@@ -53,7 +53,7 @@ export function Overview({ workspace }: { workspace: WorkspaceDetail }) {
         <Facts facts={facts} />
       </Panel>
       <Inside workspace={workspace} />
-      {workspace.cards?.share && <Neighbours workspace={workspace} />}
+      {(workspace.cards?.share || workspace.cards?.memory) && <Neighbours workspace={workspace} />}
     </Stack>
   );
 }
@@ -88,30 +88,22 @@ function Inside({ workspace }: { workspace: WorkspaceDetail }) {
 /** Others on the same shared card: who shares should know with whom. */
 function Neighbours({ workspace }: { workspace: WorkspaceDetail }) {
   const { t } = useTranslation();
-  const { data } = useQuery(neighboursQuery(workspace));
-  if (!data) return null;
   return (
     <Panel title={t("workspaces.neighbours")}>
-      {data.items.length === 0 && <Text size="sm">{t("workspaces.alone")}</Text>}
-      {data.items.map((one) => (
-        <Text key={`${one.card}/${one.namespace}/${one.name}/${one.user}`} size="sm">
-          <IconUsers size={14} aria-hidden /> {one.card} · {one.user ?? t("cards.somebody")}
-          {one.share && ` · ${one.share}`}
-          {one.namespace && one.name && one.kind === "workspace" && (
-            <>
-              {" · "}
-              <Anchor
-                component={Link}
-                to="/workspaces/$namespace/$name"
-                params={{ namespace: one.namespace, name: one.name } as never}
-                search={{ tab: undefined } as never}
-              >
-                {one.name}
-              </Anchor>
-            </>
-          )}
-        </Text>
-      ))}
+      <Loaded query={useQuery(neighboursQuery(workspace))} rows={1}>
+        {({ items }) => (
+          <>
+            {items.length === 0 && <Text size="sm">{t("workspaces.alone")}</Text>}
+            {items.map((one) => (
+              <HolderLine
+                key={`${one.card}/${one.namespace}/${one.name}/${one.user}`}
+                holder={one}
+                card={one.card}
+              />
+            ))}
+          </>
+        )}
+      </Loaded>
     </Panel>
   );
 }
