@@ -23,6 +23,10 @@ use super::{
 /// The versions that this was written with.
 const PACKAGES: [&str; 2] = ["jupyterlab==4.6.6", "ipykernel==7.4.0"];
 
+/// The system's own, which Pods of the local node see as well: the walk of the pages takes the folder into one
+/// (web/e2e/jupyter.ts).
+const PYTHON: &str = "/usr/bin/python3";
+
 /// A folder with its programs, made once for a build; nothing where it cannot be had.
 async fn programs() -> Option<String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("jupyterlab");
@@ -35,7 +39,7 @@ async fn programs() -> Option<String> {
         [&["-m", "pip", "install", "--quiet", "--disable-pip-version-check"][..], &PACKAGES].concat();
     let done = folder.join("done");
     let made = done.exists()
-        || (runs("python3", &["-m", "venv", "--clear", &folder.display().to_string()]).await
+        || (runs(PYTHON, &["-m", "venv", "--clear", &folder.display().to_string()]).await
             && runs(&python, &install).await
             && std::fs::write(done, "").is_ok());
     if !made {

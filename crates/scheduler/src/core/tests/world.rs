@@ -342,10 +342,13 @@ impl World {
     }
 
     fn check_gangs(&self) {
-        let groups: BTreeSet<GroupId> = self.pods.values().map(|pod| pod.group).collect();
-        for id in groups.difference(&self.torn) {
-            let Some(state) = self.core.ledger().group(*id) else { continue };
-            let placed = self.placed(*id);
+        let mut placed: BTreeMap<GroupId, usize> = BTreeMap::new();
+        for pod in self.pods.values() {
+            *placed.entry(pod.group).or_default() +=
+                usize::from(matches!(pod.phase, PodPhase::Placed { .. }));
+        }
+        for (id, placed) in placed.into_iter().filter(|(id, _)| !self.torn.contains(id)) {
+            let Some(state) = self.core.ledger().group(id) else { continue };
             let minimum = usize::try_from(state.group.minimum).unwrap();
             assert!(placed == 0 || placed >= minimum, "{} has {placed} of {minimum}", state.group.name);
         }
