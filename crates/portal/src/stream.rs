@@ -77,7 +77,7 @@ impl Listener {
                 },
                 _ = self.look.tick() => {
                     // A database that does not answer is no reason to believe that everything is as it was.
-                    self.caller = still_valid(&self.portal, &self.caller).await.ok().flatten()?;
+                    self.caller = look(&self.portal, &self.caller).await?;
                     return Some(Bytes::from_static(b": still here\n\n"));
                 }
             }
@@ -123,12 +123,20 @@ fn event(name: &str, data: &Value) -> Bytes {
     Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
 }
 
+/// The caller as he is now, if he still is one. In a task of its own: who reads a stream slowly, or no longer, would hold a
+/// connection to the records for as long, and a few of them all there are.
+async fn look(portal: &Arc<Portal>, caller: &Caller) -> Option<Caller> {
+    let (portal, caller) = (Arc::clone(portal), caller.clone());
+    let looked = tokio::spawn(async move { still_valid(&portal, &caller).await });
+    looked.await.ok()?.ok().flatten()
+}
+
 /// Ends when the caller may no longer do `verb` with `object`.
 pub(crate) async fn until_denied(portal: Arc<Portal>, mut caller: Caller, verb: Verb, object: Object) {
     loop {
         sleep(portal.settings.look_again).await;
-        match still_valid(&portal, &caller).await {
-            Ok(Some(now)) if may(&now.subject, verb, &object) => caller = now,
+        match look(&portal, &caller).await {
+            Some(now) if may(&now.subject, verb, &object) => caller = now,
             _ => return,
         }
     }

@@ -176,9 +176,14 @@ impl PortGate {
         let pace = self.portal.settings.look_again;
         loop {
             sleep(pace.max(Duration::from_millis(10))).await;
-            let found = self.portal.records.port_visit(&TokenHash::new(&*id), self.now()).await;
-            let Ok(Some(visit)) = found else { return };
-            if self.check(&visit).await.is_err() {
+            let (gate, id) = (self.clone(), TokenHash::new(&*id));
+            // In a task of its own: who reads slowly must not hold a connection to the records for as long.
+            let looked = tokio::spawn(async move {
+                let found = gate.portal.records.port_visit(&id, gate.now()).await;
+                let Ok(Some(visit)) = found else { return false };
+                gate.check(&visit).await.is_ok()
+            });
+            if !looked.await.unwrap_or(false) {
                 return;
             }
         }
