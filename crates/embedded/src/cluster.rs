@@ -6,12 +6,14 @@ use std::sync::Arc;
 use axum::Router;
 use jiff::Timestamp;
 use maar_streams::dial::Dial;
+use serde_json::Value;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::admission;
 use crate::controllers;
 use crate::identity::{self, Identity};
+use crate::resource::Registry;
 use crate::server::{Server, UserInfo, router};
 use crate::store::Store;
 use crate::world::{Clock, World};
@@ -81,7 +83,12 @@ impl Cluster {
         let store = match &config.data_folder {
             None => Store::new(config.history),
             Some(folder) => {
-                Store::open(folder, config.history).map_err(|error| StartError::Data(error.to_string()))?
+                let builtin = Registry::builtin();
+                let fields = |table: &str, object: &Value| {
+                    builtin.by_table(table).map(|resource| resource.fields_of(object))
+                };
+                Store::open(folder, config.history, fields)
+                    .map_err(|error| StartError::Data(error.to_string()))?
             }
         };
         let admission = admission::Settings { service_accounts: config.controllers };

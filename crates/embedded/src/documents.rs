@@ -1,4 +1,4 @@
-//! Paths that are not objects: discovery, OpenAPI, version, health.
+//! Paths that are not objects: discovery, OpenAPI, version, health, the issuer of tokens.
 
 mod discovery;
 mod openapi;
@@ -13,6 +13,7 @@ use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 
+use crate::identity::{CONFIGURATION, KEYS};
 use crate::server::{Server, respond_value};
 use crate::status::ApiError;
 
@@ -26,6 +27,8 @@ impl Server {
             "/healthz" | "/livez" | "/readyz" | "/healthz/ping" | "/livez/ping" | "/readyz/ping" => {
                 Ok(text("ok"))
             }
+            CONFIGURATION => Ok(Self::issuer_configuration()),
+            KEYS => self.issuer_keys(),
             "" => Ok(respond_value(StatusCode::OK, &self.paths())),
             path if path == "/api"
                 || path == "/apis"
@@ -45,7 +48,8 @@ impl Server {
             self.group_versions().into_iter().map(|(group, version)| format!("/apis/{group}/{version}")),
         );
         paths.extend(
-            ["/healthz", "/livez", "/readyz", "/openapi/v2", "/openapi/v3", "/version"].map(String::from),
+            [CONFIGURATION, "/healthz", "/livez", "/readyz", "/openapi/v2", "/openapi/v3", KEYS, "/version"]
+                .map(String::from),
         );
         json!({"paths": paths})
     }

@@ -1,11 +1,12 @@
-//! Reads objects that come as protobuf, which Go's typed clients (kubectl among them) send without asking.
+//! Objects as protobuf, which Go's typed clients (kubectl among them) send without asking.
 //!
 //! The server itself speaks JSON: a body is turned into JSON before anything else looks at it, and answers are
-//! JSON, which every client accepts. The field numbers are in `fields.txt`, written by `generate.py`.
+//! JSON, which nearly every client accepts; `write` makes protobuf for the others. The field numbers are in `fields.txt`, written by `generate.py`.
 
 mod wire;
+mod write;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use base64::Engine as _;
@@ -15,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::status::ApiError;
 use wire::{Item, Reader, WireError};
+pub(crate) use write::encode;
 
 /// The media type of such bodies.
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
@@ -35,7 +37,7 @@ struct Field {
     keeps_zero: bool,
 }
 
-type Messages = HashMap<&'static str, HashMap<u64, Field>>;
+type Messages = HashMap<&'static str, BTreeMap<u64, Field>>;
 
 fn messages() -> &'static Messages {
     static MESSAGES: OnceLock<Messages> = OnceLock::new();
@@ -104,9 +106,9 @@ pub(crate) fn decode(body: &[u8]) -> Result<Value, ApiError> {
 
 /// The message of a kind: groups are named by their first label.
 fn message_of(api_version: &str, kind: &str) -> String {
-    // Clients name it after the group they talk to.
-    if kind == "DeleteOptions" {
-        return "meta/v1.DeleteOptions".to_owned();
+    // Clients name options after the group they talk to, and the server refusals after none.
+    if matches!(kind, "DeleteOptions" | "Status") {
+        return format!("meta/v1.{kind}");
     }
     match api_version.split_once('/') {
         None => format!("core/{api_version}.{kind}"),

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use http::{HeaderMap, Method, header};
 use maar_machinery::error::FieldError;
 
+use crate::protobuf;
+use crate::server::YAML;
 use crate::status::ApiError;
 
 /// A request for objects, as authorization and the verbs see it.
@@ -200,6 +202,17 @@ impl FieldValidation {
             Self::Warn | Self::Strict => Ok(messages.collect()),
         }
     }
+
+    /// The same for keys given twice in YAML, which are told as its reader tells them.
+    pub(crate) fn judge_yaml(self, twice: Vec<String>) -> Result<Vec<String>, ApiError> {
+        match self {
+            Self::Ignore => Ok(Vec::new()),
+            Self::Strict if !twice.is_empty() => {
+                Err(ApiError::bad_request(format!("strict decoding error: {}", twice.join(", "))))
+            }
+            Self::Warn | Self::Strict => Ok(twice),
+        }
+    }
 }
 
 /// Options of create, update and patch.
@@ -246,12 +259,13 @@ pub(crate) fn options_kind(method: &Method) -> Option<&'static str> {
 /// Refuses options of a write that nobody knows.
 pub(crate) fn check_write_options(query: &Query, kind: &str) -> Result<(), ApiError> {
     let mut errors = Vec::new();
-    let choices: [(&str, &[&str]); 2] =
-        [("dryRun", &["All"]), ("fieldValidation", &["Ignore", "Strict", "Warn"])];
-    for (option, choices) in choices {
-        if let Some(text) = query.text(option).filter(|text| !choices.contains(text)) {
-            errors.push(FieldError::not_supported(option, text, choices));
-        }
+    // Whoever names a dry run without saying which means no real one.
+    if query.all("dryRun").iter().any(|text| text != "All") {
+        errors.push(FieldError::not_supported("dryRun", query.all("dryRun").to_vec(), ["All"]));
+    }
+    let choices = ["Ignore", "Strict", "Warn"];
+    if let Some(text) = query.text("fieldValidation").filter(|text| !choices.contains(text)) {
+        errors.push(FieldError::not_supported("fieldValidation", text, choices));
     }
     let manager = query.text("fieldManager").unwrap_or_default();
     if manager.len() > MANAGER_LENGTH {
@@ -287,8 +301,7 @@ pub(crate) fn accepted_form(headers: &HeaderMap, list: bool) -> Result<Form, Api
         let mut parts = choice.split(';').map(str::trim);
         let media = parts.next().unwrap_or_default();
         let parameters: BTreeMap<&str, &str> = parts.filter_map(|part| part.split_once('=')).collect();
-        let understood =
-            matches!(media, "application/json" | "*/*" | "application/*" | "text/plain" | "text/html" | "");
+        let understood = matches!(media, "application/json" | YAML | protobuf::MEDIA_TYPE | "*/*" | "");
         if !understood {
             continue;
         }

@@ -107,6 +107,9 @@ pub struct Resource {
     pub table: Arc<str>,
     /// The apiVersion objects are stored as.
     pub storage_api_version: String,
+    /// The version that custom objects are stored as, where what is stored may not be what this version shows: there
+    /// are other versions, or the schema was another once.
+    pub(crate) stored_as: Option<Arc<Version>>,
     /// The selectable fields besides `metadata.name` and `metadata.namespace`.
     pub field_paths: Vec<String>,
     pub(crate) origin: Origin,
@@ -195,7 +198,7 @@ fn qualified(plural: &str, group: &str) -> String {
 }
 
 /// A field as selectors compare it: as text, empty when absent.
-fn field_text(object: &Value, path: &str) -> Box<str> {
+pub(crate) fn field_text(object: &Value, path: &str) -> Box<str> {
     // The source of an Event is the component behind it, under whichever name that is given.
     if path == "source" {
         let component = object["source"]["component"].as_str().filter(|component| !component.is_empty());

@@ -1,6 +1,7 @@
 //! The API server: the state every request works on, and the way from a request to an answer.
 
 mod caller;
+mod encoding;
 mod handler;
 mod respond;
 
@@ -11,6 +12,7 @@ use parking_lot::{Mutex, RwLock};
 
 pub(crate) use caller::Caller;
 pub use caller::UserInfo;
+pub(crate) use encoding::YAML;
 pub(crate) use handler::{Call, content_type, read_body, router};
 pub(crate) use respond::value as respond_value;
 

@@ -21,6 +21,8 @@ pub struct ApiError {
     pub message: String,
     /// `Status.details`.
     pub details: Option<Value>,
+    /// What the client should know besides, sent as `Warning` headers.
+    pub warnings: Vec<String>,
 }
 
 impl std::fmt::Display for ApiError {
@@ -34,7 +36,13 @@ impl std::error::Error for ApiError {}
 impl ApiError {
     /// An error without details.
     pub fn new(code: u16, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self { code, reason: reason.into(), message: message.into(), details: None }
+        Self { code, reason: reason.into(), message: message.into(), details: None, warnings: Vec::new() }
+    }
+
+    /// The same with warnings that come before those it has.
+    pub(crate) fn warned(mut self, warnings: Vec<String>) -> Self {
+        self.warnings.splice(0..0, warnings);
+        self
     }
 
     fn about(mut self, resource: &Resource, name: &str) -> Self {
@@ -289,6 +297,16 @@ pub(crate) fn subject(name: &str, group: &str, kind: &str) -> Value {
         .collect()
 }
 
+/// Puts warnings into the headers of an answer.
+pub(crate) fn add_warnings(response: &mut Response, warnings: &[String]) {
+    for warning in warnings {
+        let text = format!("299 - {warning:?}");
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.status().to_string()));
@@ -298,6 +316,7 @@ impl IntoResponse for ApiError {
         if let Some(seconds) = retry {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        add_warnings(&mut response, &self.warnings);
         response
     }
 }

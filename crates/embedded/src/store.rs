@@ -149,8 +149,14 @@ impl Store {
         })
     }
 
-    /// A store that keeps every acknowledged write in `folder`, starting from what is there.
-    pub(crate) fn open(folder: &Path, history: usize) -> Result<Self, DiskError> {
+    /// A store that keeps every acknowledged write in `folder`, starting from what is there. `fields` are the selectable
+    /// fields of an object as they are now, for tables it knows: they stand by number, and another version of this program
+    /// may have had others.
+    pub(crate) fn open(
+        folder: &Path,
+        history: usize,
+        fields: impl Fn(&str, &Value) -> Option<Vec<Box<str>>>,
+    ) -> Result<Self, DiskError> {
         let (disk, loaded) = disk::Disk::open(folder)?;
         let store = Self::new(history);
         {
@@ -158,7 +164,8 @@ impl Store {
             let revision = loaded.revision.max(1);
             inner.revision = revision;
             inner.floor = revision;
-            for (key, json, revision, fields) in loaded.into_rows() {
+            for (key, json, revision, stored) in loaded.into_rows() {
+                let fields = |object: &Value| fields(&key.table, object).unwrap_or(stored);
                 let entry = Entry::restore(&json, revision, fields)
                     .map_err(|source| DiskError::Corrupt { key: key.row.to_string(), source })?;
                 inner.insert_row(&key, Arc::new(entry));
@@ -258,7 +265,8 @@ impl Store {
         }
     }
 
-    /// Makes all the changes in one step, or none if a row is not as expected.
+    /// Makes all the changes in one step, or none if a row is not as expected before the first of them. A row may be
+    /// changed more than once, as a Pod is that goes: each change has its event.
     ///
     /// Answers the entries in the order of the operations: for a delete, the last state of the object at the
     /// revision that removed it.
@@ -270,7 +278,7 @@ impl Store {
         let mut revision = inner.revision;
         for operation in operations {
             revision += 1;
-            let change = inner.prepare(operation, revision);
+            let change = inner.prepare(operation, revision, &changes);
             entries.push(Arc::clone(&change.entry));
             changes.push(change);
         }
@@ -351,14 +359,23 @@ impl Inner {
         Ok(())
     }
 
-    fn prepare(&self, operation: Operation, revision: u64) -> Change {
+    /// A row as the changes before leave it.
+    fn latest(&self, key: &Key, before: &[Change]) -> Option<Arc<Entry>> {
+        match before.iter().rev().find(|change| change.key == *key) {
+            Some(change) => (!change.deleted).then(|| Arc::clone(&change.entry)),
+            None => self.current(key),
+        }
+    }
+
+    fn prepare(&self, operation: Operation, revision: u64, before: &[Change]) -> Change {
         match operation {
             Operation::Put { key, draft, .. } => {
-                let previous = self.current(&key);
+                let previous = self.latest(&key, before);
                 Change { key, entry: Arc::new(draft.finish(revision)), previous, deleted: false }
             }
             Operation::Delete { key, .. } => {
-                let previous = self.current(&key).expect("expectations of this transaction were checked");
+                let previous =
+                    self.latest(&key, before).expect("expectations of this transaction were checked");
                 Change {
                     key,
                     entry: Arc::new(previous.at_revision(revision)),

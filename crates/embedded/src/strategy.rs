@@ -54,6 +54,7 @@ mod storage_class;
 mod tests;
 mod value;
 mod volume_attachment;
+mod warnings;
 mod webhook_configuration;
 mod workload;
 
@@ -99,6 +100,7 @@ pub(crate) use service_account::ServiceAccount;
 pub(crate) use stateful_set::StatefulSet;
 pub(crate) use storage_class::StorageClass;
 pub(crate) use volume_attachment::VolumeAttachment;
+pub(crate) use warnings::warnings;
 pub(crate) use webhook_configuration::WebhookConfiguration;
 
 /// The hooks of a kind; the defaults do nothing.

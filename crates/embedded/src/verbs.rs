@@ -8,15 +8,17 @@ mod patch;
 mod prepare;
 mod read;
 mod watch;
+mod yaml;
 
 use std::sync::Arc;
 
 pub(crate) use delete::{DEFINITION_CLEANUP, DeleteOptions, Deleted, FOREGROUND, ORPHAN, Propagation};
 pub(crate) use modify::Changed;
-pub(crate) use patch::{PatchBody, decode_yaml};
+pub(crate) use patch::PatchBody;
 pub(crate) use prepare::decode_body;
 pub(crate) use read::{ListOptions, Page, Selection};
 pub(crate) use watch::{WatchEvent, WatchOptions, WatchStream};
+pub(crate) use yaml::{decode_yaml, yaml_keys_twice};
 
 use crate::store::Entry;
 

@@ -158,3 +158,15 @@ async fn everybody_who_is_known_may_read() {
         assert_eq!(get(&client, path, &[]).await.status(), 200, "{path}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_told_to_delete_all_namespaces_at_once() {
+    let (_cluster, client) = cluster().await;
+    let resources = json(&client, "/api/v1").await["resources"].as_array().unwrap().clone();
+    let verbs = |name: &str| resources.iter().find(|line| line["name"] == name).unwrap()["verbs"].clone();
+    assert!(!verbs("namespaces").as_array().unwrap().contains(&json!("deletecollection")));
+    assert!(verbs("pods").as_array().unwrap().contains(&json!("deletecollection")));
+    let document = json(&client, &place(&client, "api/v1").await.unwrap()).await;
+    assert!(document["paths"]["/api/v1/namespaces"]["delete"].is_null());
+    assert!(document["paths"]["/api/v1/nodes"]["delete"].is_object());
+}

@@ -65,6 +65,17 @@ impl CompiledCrd {
         self.versions.iter().find(|version| version.name == name)
     }
 
+    /// The rules that could cost too much; versions that are alike have one schema.
+    pub fn costs(&self) -> Vec<FieldError> {
+        let mut costs: Vec<FieldError> = Vec::new();
+        for cost in self.versions.iter().flat_map(|version| &version.costs) {
+            if !costs.contains(cost) {
+                costs.push(cost.clone());
+            }
+        }
+        costs
+    }
+
     /// The version in which objects are stored.
     pub fn storage(&self) -> &Arc<Version> {
         self.versions.iter().find(|version| version.storage).expect("compile refuses definitions without one")

@@ -5,6 +5,7 @@
 mod collect;
 mod compare;
 mod element;
+mod fresh;
 mod json;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -15,6 +16,7 @@ pub(crate) use collect::element_of;
 pub use compare::Comparison;
 pub(crate) use compare::map_of;
 pub use element::Element;
+pub(crate) use fresh::fields_of_new;
 pub use json::FieldsError;
 pub use set::Set;
 pub use shape::{Field, Key, List, ListKind, Object, PatchStrategy, Type};

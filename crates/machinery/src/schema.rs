@@ -33,7 +33,7 @@ pub use merge::to_type;
 pub use pattern::{Pattern, PatternError};
 pub use properties::Properties;
 pub use prune::prune;
-pub use rules::{Condition, Rule, validate_rules, validate_rules_at};
+pub use rules::{Condition, Judgement, Rule, check_costs, judge_rules, validate_rules, validate_rules_at};
 pub use validate::{validate, validate_at, validate_update};
 
 /// The JSON type a schema asks for.

@@ -143,3 +143,41 @@ async fn times_that_cannot_work_are_refused_before_anything_runs() {
     let text = chain(&run.await.unwrap_err());
     assert!(text.starts_with("leader election of test: the renew deadline (20s)"), "{text}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_is_aborted_writes_nothing_more_and_another_leads_when_the_lease_has_run_out() {
+    let (cluster, diary) = (cluster().await, Diary::default());
+    // What a leader leaves running without a supervisor outlives the abort, and must not write either.
+    let role_that_leaks = role("a", &diary).leader_task("leak", |context| async move {
+        let maps: Api<ConfigMap> = Api::namespaced(context.client, "default");
+        tokio::spawn(async move {
+            let map = json!({ "metadata": { "name": "leaked", "namespace": "default" } });
+            let map: ConfigMap = serde_json::from_value(map).unwrap();
+            loop {
+                let _ = Writer::new("leak").apply(&maps, &map).await;
+                sleep(Duration::from_secs(1)).await;
+            }
+        });
+        context.shutdown.cancelled().await;
+        Ok::<_, Infallible>(())
+    });
+    let (first, _stop, wire) = start(&cluster, role_that_leaks, "a");
+    sleep(Duration::from_secs(5)).await;
+    assert!(wire.writes().iter().any(|write| write.ends_with("/configmaps/leaked")));
+    first.abort();
+    assert!(first.await.unwrap_err().is_cancelled());
+    let (written, aborted) = (wire.writes().len(), tokio::time::Instant::now());
+    // Nobody was there to give it back.
+    assert_eq!(lease(&cluster).await.unwrap()["spec"]["holderIdentity"], "a");
+    let (second, stop_second, _) = start(&cluster, role("b", &diary), "b");
+    while !diary.lock().iter().any(|line| line == "b begins") {
+        sleep(Duration::from_millis(100)).await;
+    }
+    let (waited, duration) = (aborted.elapsed(), Timing::default().lease_duration);
+    assert!(waited <= duration * 2, "the next leader came after {waited:?}");
+    assert_eq!(wire.writes().len(), written, "{:?}", &wire.writes()[written..]);
+    sleep(Duration::from_mins(1)).await;
+    assert_eq!(wire.writes().len(), written);
+    stop_second.cancel();
+    second.await.unwrap().unwrap();
+}

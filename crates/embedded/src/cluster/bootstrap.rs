@@ -48,7 +48,12 @@ pub(super) async fn prepare(server: &Arc<Server>) -> Result<(), ApiError> {
     ensure::<Service>(&local, &kubernetes).await
 }
 
+/// Looked for first: whoever asks for the address of a Service that is there hears that it is taken.
 async fn ensure<K: Kind>(local: &Local, object: &serde_json::Value) -> Result<(), ApiError> {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    if local.entry::<K>(text("namespace"), text("name")).is_some() {
+        return Ok(());
+    }
     let object: K = serde_json::from_value(object.clone()).map_err(ApiError::internal)?;
     match local.create(&object).await {
         Err(error) if !error.is_already_exists() => Err(error),

@@ -217,7 +217,12 @@ fn stored_line(resource: &Resource) -> Line {
         kind: resource.kind.clone(),
         of: None,
         namespaced: resource.namespaced,
-        verbs: STORED_VERBS.to_vec(),
+        // Namespaces go one by one.
+        verbs: STORED_VERBS
+            .iter()
+            .copied()
+            .filter(|verb| *verb != "deletecollection" || !resource.is("namespaces"))
+            .collect(),
         short_names: resource.short_names.clone(),
         categories: resource.categories.clone(),
         subresource: None,

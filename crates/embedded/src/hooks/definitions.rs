@@ -62,7 +62,10 @@ fn is_established(object: &Value) -> bool {
 
 fn serve(registry: &mut Registry, name: &str, object: &Value) {
     match crd::compile(object) {
-        Ok(compiled) => registry.set_custom(&compiled),
+        Ok(compiled) => {
+            let changed = object["metadata"]["generation"].as_u64().is_some_and(|generation| generation > 1);
+            registry.set_custom(&compiled, changed);
+        }
         Err(errors) => {
             tracing::warn!(crd.name = name, ?errors, "a stored CRD no longer compiles and is not served");
         }

@@ -13,11 +13,19 @@ pub(crate) fn to_storage(resource: &Resource, mut object: Value) -> Value {
         rename_event(&mut object, &EVENT_NAMES.map(|(new, core)| (new, core)));
     }
     set_api_version(&mut object, &resource.storage_api_version);
+    // What the stored version does not know is lost, as it is on a real server.
+    if let Some(stored) = &resource.stored_as {
+        stored.prune(&mut object);
+    }
     object
 }
 
 /// A stored object as this version shows it.
 pub(crate) fn from_storage(resource: &Resource, mut object: Value) -> Value {
+    if let Some(stored) = &resource.stored_as {
+        stored.prune(&mut object);
+        stored.default(&mut object);
+    }
     if resource.api_version() == resource.storage_api_version {
         return object;
     }
@@ -26,14 +34,15 @@ pub(crate) fn from_storage(resource: &Resource, mut object: Value) -> Value {
     }
     set_api_version(&mut object, &resource.api_version());
     if let Origin::Custom(version) = &resource.origin {
-        version.default(&mut object);
+        // Its own defaults are for what is written in it.
+        version.prune(&mut object);
     }
     object
 }
 
 /// Whether stored bytes can be answered as they are.
 pub(crate) fn is_storage_form(resource: &Resource) -> bool {
-    resource.api_version() == resource.storage_api_version
+    resource.stored_as.is_none() && resource.api_version() == resource.storage_api_version
 }
 
 /// The fields of an Event: their names in `events.k8s.io/v1` and in core/v1.

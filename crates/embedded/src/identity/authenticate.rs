@@ -165,7 +165,7 @@ fn impersonated(headers: &HeaderMap) -> Result<Option<UserInfo>, ApiError> {
         if groups.is_empty() && uid.is_empty() && extra.is_empty() {
             return Ok(None);
         }
-        return Err(ApiError::internal(
+        return Err(ApiError::bad_request(
             "requested groups, uid or extra without impersonating a user: Impersonate-User is missing",
         ));
     }

@@ -51,6 +51,14 @@ static ROLES: &[Role] = &[
             "/api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/",
         )],
     ),
+    role(
+        "system:service-account-issuer-discovery",
+        &[(
+            "get",
+            "/",
+            "/.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks /openid/v1/jwks/",
+        )],
+    ),
     role("system:public-info-viewer", &[("get", "/", "/healthz /livez /readyz /version /version/")]),
     role(
         "system:monitoring",
@@ -197,6 +205,7 @@ static BINDINGS: &[(&str, &str, &str)] = &[
     ("system:discovery", "Group", "system:authenticated"),
     ("system:public-info-viewer", "Group", "system:authenticated"),
     ("system:monitoring", "Group", "system:monitoring"),
+    ("system:service-account-issuer-discovery", "Group", "system:serviceaccounts"),
     ("system:kube-scheduler", "User", "system:kube-scheduler"),
     ("system:kube-controller-manager", "User", "system:kube-controller-manager"),
     // A real cluster asks the node authorizer instead, which also knows whose Pods a node runs.

@@ -37,6 +37,18 @@ struct ResourceAttributes {
     resource: String,
     subresource: String,
     name: String,
+    #[serde(rename = "fieldSelector")]
+    field_selector: Option<SelectorAttributes>,
+    #[serde(rename = "labelSelector")]
+    label_selector: Option<SelectorAttributes>,
+}
+
+/// What a list is narrowed to. No rule of ours looks at it; that it is said in one way is checked all the same.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SelectorAttributes {
+    raw_selector: String,
+    requirements: Option<Vec<Value>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -126,6 +138,11 @@ impl Server {
             UserInfo { username: spec.user.clone(), uid: spec.uid.clone(), groups, ..UserInfo::default() }
         };
         if what == Transient::LocalSubjectAccessReview {
+            if let Some(path) = &spec.non_resource_attributes {
+                let why = "disallowed on this kind of request";
+                let value = json!({"path": path.path, "verb": path.verb});
+                return Err(invalid(&FieldError::invalid("spec.nonResourceAttributes", value, why)));
+            }
             let namespace = spec.resource_attributes.as_ref().map_or("", |attributes| &attributes.namespace);
             if namespace != target.namespace {
                 let why = format!("must match namespace: {}", target.namespace);
@@ -172,7 +189,31 @@ fn invalid(error: &FieldError) -> ApiError {
     ApiError::invalid_question("authorization.k8s.io", "", "", error)
 }
 
+fn check_selectors(attributes: &ResourceAttributes) -> Result<(), ApiError> {
+    let selectors =
+        [("fieldSelector", &attributes.field_selector), ("labelSelector", &attributes.label_selector)];
+    for (field, selector) in selectors {
+        let Some(selector) = selector else { continue };
+        let path = format!("spec.resourceAttributes.{field}");
+        match (selector.raw_selector.as_str(), selector.requirements.as_deref().unwrap_or_default()) {
+            ("", []) => {
+                let why = "at least one of rawSelector or requirements must be specified";
+                return Err(invalid(&FieldError::required(format!("{path}.requirements"), why)));
+            }
+            ("", _) | (_, []) => {}
+            (raw, _) => {
+                let why = "may not be specified at the same time as requirements";
+                return Err(invalid(&FieldError::invalid(format!("{path}.rawSelector"), raw, why)));
+            }
+        }
+    }
+    Ok(())
+}
+
 fn ask(spec: &AccessSpec) -> Result<Ask<'_>, ApiError> {
+    if let Some(attributes) = &spec.resource_attributes {
+        check_selectors(attributes)?;
+    }
     match (&spec.resource_attributes, &spec.non_resource_attributes) {
         (Some(attributes), None) => Ok(Ask::Resource {
             verb: &attributes.verb,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::authenticate::service_account_groups;
 use super::pki::PkiError;
 use super::policy::service_account_user;
+use super::published::key_id;
 use crate::server::{Server, UserInfo};
 use crate::store::Key;
 
@@ -74,8 +75,9 @@ pub(super) enum TokenError {
 impl Server {
     /// Signs a statement.
     pub(super) fn sign_token(&self, claims: &Claims) -> Result<String, TokenError> {
-        let key = EncodingKey::from_ec_der(self.identity.pki.token_key()?.serialized_der());
-        Ok(jsonwebtoken::encode(&Header::new(Algorithm::ES256), claims, &key)?)
+        let pair = self.identity.pki.token_key()?;
+        let header = Header { kid: Some(key_id(pair)), ..Header::new(Algorithm::ES256) };
+        Ok(jsonwebtoken::encode(&header, claims, &EncodingKey::from_ec_der(pair.serialized_der()))?)
     }
 
     /// Checks a token for the audiences asked about, or for the API server if none.
@@ -146,7 +148,10 @@ fn user(claims: &Claims) -> UserInfo {
     }
     if let Some(node) = &bound.node {
         say("node-name", node.name.clone());
-        say("node-uid", node.uid.clone());
+        // The node of a Pod may be gone, or not be there yet.
+        if !node.uid.is_empty() {
+            say("node-uid", node.uid.clone());
+        }
     }
     UserInfo {
         username: service_account_user(&bound.namespace, &bound.serviceaccount.name),

@@ -135,23 +135,27 @@ impl Server {
                 "the UID in the bound object reference ({}) does not match the UID in record. The object might have been deleted and then recreated",
                 object.uid
             );
-            return Err(ApiError::conflict(&resource, &object.name, why));
+            return Err(ApiError::conflict_of_kind(&resource, &object.name, why));
         }
         *slot = Some(Reference { name: object.name.clone(), uid });
         if plural == "pods" {
-            self.check_pod(call, account, &object.name)?;
+            bound.node = self.check_pod(call, account, &object.name)?;
         }
         Ok(bound)
     }
 
-    /// A Pod can only carry tokens of the account it runs as.
-    fn check_pod(&self, call: &Call<'_>, account: &Entry, name: &str) -> Result<(), ApiError> {
+    /// A Pod can only carry tokens of the account it runs as. Answers the node it is on.
+    fn check_pod(&self, call: &Call<'_>, account: &Entry, name: &str) -> Result<Option<Reference>, ApiError> {
         let pods = self.resource("", "v1", "pods")?;
         let key = crate::store::Key::new(&pods.table, &account.meta.namespace, name);
         let pod = self.get(&pods, &key)?.value();
         let runs_as = pod["spec"]["serviceAccountName"].as_str().unwrap_or("default");
         if runs_as == &*account.meta.name {
-            return Ok(());
+            let node = pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty());
+            return Ok(node.map(|node| Reference {
+                name: node.to_owned(),
+                uid: self.uid_of("nodes", "", node).unwrap_or_default(),
+            }));
         }
         let why = format!(
             "cannot bind token for serviceaccount {:?} to pod running with different serviceaccount name.",

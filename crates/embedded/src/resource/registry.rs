@@ -62,11 +62,12 @@ impl Registry {
         self.by_path.values()
     }
 
-    /// Serves the versions of a CRD, in place of those it had before.
-    pub(crate) fn set_custom(&mut self, crd: &CompiledCrd) {
+    /// Serves the versions of a CRD, in place of those it had before. `changed` says that it was another once.
+    pub(crate) fn set_custom(&mut self, crd: &CompiledCrd, changed: bool) {
         self.remove_custom(&crd.group, &crd.names.plural);
         let names = &crd.names;
         let table: Arc<str> = qualified(&names.plural, &crd.group).into();
+        let stored_as = (changed || crd.versions.len() > 1).then(|| Arc::clone(crd.storage()));
         for version in crd.versions.iter().filter(|version| version.served) {
             let mut subresources = Vec::new();
             if version.scale.is_some() {
@@ -88,6 +89,7 @@ impl Registry {
                 subresources,
                 table: Arc::clone(&table),
                 storage_api_version: api_version(&crd.group, &crd.storage().name),
+                stored_as: stored_as.clone(),
                 field_paths: version.selectable_fields.iter().map(|field| field.name.clone()).collect(),
                 origin: Origin::Custom(Arc::clone(version)),
             });
@@ -119,6 +121,7 @@ fn from_builtin(fact: &'static Builtin) -> Resource {
         subresources: fact.subresources.to_vec(),
         table: table.into(),
         storage_api_version: api_version(storage_group, fact.version),
+        stored_as: None,
         field_paths: fact.field_paths.iter().map(ToString::to_string).collect(),
         origin: Origin::Builtin(fact),
     }

@@ -12,8 +12,9 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::upgrade::OnUpgrade;
 use maar_machinery::duplicates::duplicate_fields;
 use maar_machinery::error::FieldError;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::encoding::{Encoding, YAML};
 use super::respond::{self, Answer};
 use super::{Caller, Server};
 use crate::metrics;
@@ -23,7 +24,8 @@ use crate::resource::{Resource, Subresource, transient};
 use crate::status::ApiError;
 use crate::store::Key;
 use crate::verbs::{
-    DeleteOptions, ListOptions, Page, PatchBody, Propagation, WatchOptions, Written, decode_body, decode_yaml,
+    DeleteOptions, ListOptions, Page, PatchBody, Propagation, WatchOptions, Written, decode_body,
+    decode_yaml, yaml_keys_twice,
 };
 
 /// The largest body accepted, as kube-apiserver has it.
@@ -35,9 +37,12 @@ pub(crate) fn router(server: Arc<Server>) -> Router {
 }
 
 async fn serve(State(server): State<Arc<Server>>, request: Request) -> Response {
-    match server.handle(request).await {
-        Ok(response) => response,
-        Err(error) => error.into_response(),
+    let encoding = Encoding::accepted(request.headers());
+    let uri = (encoding != Encoding::Json).then(|| request.uri().clone());
+    let answer = server.handle(request).await.unwrap_or_else(ApiError::into_response);
+    match uri {
+        Some(uri) => encoding.encode(&uri, answer).await,
+        None => answer,
     }
 }
 
@@ -83,10 +88,18 @@ impl Server {
         match request::route(parts.uri.path()) {
             Route::Other(path) => {
                 self.authorize_path(&caller, &parts.method, &path)?;
+                let api = ["/version", "/api", "/apis"].iter().any(|api| {
+                    path.strip_prefix(api).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                });
+                if api && !matches!(parts.method, Method::GET | Method::HEAD) {
+                    return Err(ApiError::method_not_allowed());
+                }
                 let document = self.document(&path, &parts);
-                document.or_else(
-                    |error| if error.is_not_found() { Ok(respond::no_such_page()) } else { Err(error) },
-                )
+                document.or_else(|error| {
+                    let group = path.strip_prefix("/apis/").and_then(|rest| rest.split_once('/'));
+                    let known = group.is_some_and(|(group, _)| builtin_group(group));
+                    if error.is_not_found() && !known { Ok(respond::no_such_page()) } else { Err(error) }
+                })
             }
             Route::Resource(mut target) => {
                 if target.watching && parts.method == Method::GET {
@@ -164,6 +177,9 @@ impl Server {
         let list = !watch && call.parts.method != Method::POST;
         let form = request::accepted_form(&call.parts.headers, list)?;
         match call.parts.method {
+            Method::GET if watch && Encoding::accepted(&call.parts.headers) != Encoding::Json => {
+                Err(ApiError::not_acceptable())
+            }
             Method::GET if watch => {
                 let options = WatchOptions::parse(resource, call.namespace(), query)?;
                 let stream = self.watch(resource, options)?;
@@ -179,10 +195,8 @@ impl Server {
                 }
                 let options = WriteOptions::parse(query)?;
                 let (object, twice) = self.read_object(call, body, &options).await?;
-                let mut written =
-                    self.create(caller, resource, &call.target.namespace, object, &options).await?;
-                written.warnings.splice(0..0, twice);
-                Ok(respond::object(resource, &written.into(), &self.renderer(call, form)?))
+                let written = self.create(caller, resource, &call.target.namespace, object, &options).await;
+                Ok(respond::object(resource, &warned(written, twice)?.into(), &self.renderer(call, form)?))
             }
             // Namespaces go one by one, and what is in them namespace by namespace.
             Method::DELETE if resource.is("namespaces") => Err(ApiError::method_not_allowed()),
@@ -218,9 +232,8 @@ impl Server {
             Method::PUT => {
                 let options = WriteOptions::parse(query)?;
                 let (object, twice) = self.read_object(call, body, &options).await?;
-                let mut written = self.update(caller, resource, &key, subresource, object, &options).await?;
-                written.warnings.splice(0..0, twice);
-                Ok(respond::object(resource, &written.into(), &renderer))
+                let written = self.update(caller, resource, &key, subresource, object, &options).await;
+                Ok(respond::object(resource, &warned(written, twice)?.into(), &renderer))
             }
             Method::PATCH => {
                 let options = WriteOptions::parse(query)?;
@@ -230,11 +243,15 @@ impl Server {
                     PatchBody::Merge(_) | PatchBody::Strategic(_) => duplicate_fields(&body),
                     PatchBody::Json(_) | PatchBody::Apply(_) => Vec::new(),
                 };
-                let twice = options.field_validation.judge(&twice);
-                let twice = twice.map_err(|error| ApiError::invalid_patch(error.message))?;
-                let mut written = self.patch(caller, resource, &key, subresource, &patch, &options).await?;
-                written.warnings.splice(0..0, twice);
-                Ok(respond::object(resource, &written.into(), &renderer))
+                let twice = match &patch {
+                    PatchBody::Apply(_) => options.field_validation.judge_yaml(yaml_keys_twice(&body))?,
+                    _ => options
+                        .field_validation
+                        .judge(&twice)
+                        .map_err(|error| ApiError::invalid_patch(error.message))?,
+                };
+                let written = self.patch(caller, resource, &key, subresource, &patch, &options).await;
+                Ok(respond::object(resource, &warned(written, twice)?.into(), &renderer))
             }
             Method::DELETE if subresource.is_none() => {
                 let options = delete_options(query, &read_body(body).await?)?;
@@ -266,15 +283,30 @@ impl Server {
         let body = read_body(body).await?;
         match media.split(';').next().unwrap_or_default().trim() {
             "" | "application/json" => {
-                let object = decode_body(&body)?;
+                let mut object = decode_body(&body)?;
+                // Nothing is an object of which nothing is said.
+                if object.is_null() {
+                    object = Value::Object(Map::new());
+                }
                 Ok((object, options.field_validation.judge(&duplicate_fields(&body))?))
             }
-            "application/yaml" => Ok((decode_yaml(&body)?, Vec::new())),
+            YAML => Ok((decode_yaml(&body)?, options.field_validation.judge_yaml(yaml_keys_twice(&body))?)),
             other => Err(ApiError::unsupported_media_type(format!(
                 "the body of the request was in an unknown format ({other:?}) - accepted media types include: \
                  application/json, application/yaml"
             ))),
         }
+    }
+}
+
+/// A result with warnings that were found before; refusals have them too.
+fn warned(result: Result<Written, ApiError>, mut warnings: Vec<String>) -> Result<Written, ApiError> {
+    match result {
+        Ok(mut written) => {
+            warnings.append(&mut written.warnings);
+            Ok(Written { warnings, ..written })
+        }
+        Err(error) => Err(error.warned(warnings)),
     }
 }
 
@@ -306,10 +338,9 @@ fn propagation(text: &str) -> Result<Propagation, ApiError> {
     })
 }
 
-/// Options come in the body, in the query, or both; the body wins.
+/// Options come in the body or in the query; where there is a body, the query is not looked at.
 fn delete_options(query: &Query, body: &[u8]) -> Result<DeleteOptions, ApiError> {
     let unreadable = |error| ApiError::bad_request(format!("the delete options cannot be read: {error}"));
-    let mut options = DeleteOptions::default();
     if !body.is_empty() {
         let given: Value = serde_json::from_slice(body).map_err(unreadable)?;
         if given.get("kind").and_then(Value::as_str).is_some_and(|kind| kind != "DeleteOptions") {
@@ -318,18 +349,13 @@ fn delete_options(query: &Query, body: &[u8]) -> Result<DeleteOptions, ApiError>
         if let Some(text) = given.get("propagationPolicy").and_then(Value::as_str) {
             propagation(text)?;
         }
-        options = serde_json::from_value(given).map_err(unreadable)?;
+        return serde_json::from_value(given).map_err(unreadable);
     }
-    if let Some(text) = query.text("dryRun") {
-        options.dry_run = vec![text.to_owned()];
-    }
-    if options.grace_period_seconds.is_none() {
-        options.grace_period_seconds = query.number("gracePeriodSeconds")?;
-    }
-    if options.propagation_policy.is_none()
-        && let Some(text) = query.text("propagationPolicy")
-    {
-        options.propagation_policy = Some(propagation(text)?);
-    }
-    Ok(options)
+    Ok(DeleteOptions {
+        grace_period_seconds: query.number("gracePeriodSeconds")?,
+        propagation_policy: query.text("propagationPolicy").map(propagation).transpose()?,
+        orphan_dependents: query.flag("orphanDependents"),
+        dry_run: query.all("dryRun").to_vec(),
+        ..DeleteOptions::default()
+    })
 }

@@ -15,7 +15,7 @@ use crate::cluster::Gather;
 use crate::hooks::{from_storage, is_storage_form};
 use crate::request::Form;
 use crate::resource::Resource;
-use crate::status::ApiError;
+use crate::status::{ApiError, add_warnings};
 use crate::store::Entry;
 use crate::table::{self, IncludeObject};
 use crate::verbs::{Deleted, Page, WatchEvent, WatchStream, Written};
@@ -102,15 +102,6 @@ fn json_response(code: StatusCode, body: Body) -> Response {
     *response.status_mut() = code;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
-}
-
-fn add_warnings(response: &mut Response, warnings: &[String]) {
-    for warning in warnings {
-        let text = format!("299 - {warning:?}");
-        if let Ok(value) = HeaderValue::from_str(&text) {
-            response.headers_mut().append(header::WARNING, value);
-        }
-    }
 }
 
 /// Says that a version of a kind is on its way out, where it is.

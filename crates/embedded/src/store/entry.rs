@@ -144,9 +144,10 @@ impl Entry {
     pub(crate) fn restore(
         json: &[u8],
         revision: u64,
-        fields: Vec<Box<str>>,
+        fields: impl FnOnce(&Value) -> Vec<Box<str>>,
     ) -> Result<Self, serde_json::Error> {
         let value: Value = serde_json::from_slice(json)?;
+        let fields = fields(&value);
         Ok(Draft::new(&value, fields).finish(revision))
     }
 }

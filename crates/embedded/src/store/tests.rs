@@ -22,6 +22,10 @@ fn pod(namespace: &str, name: &str, marker: u64) -> Value {
     })
 }
 
+fn open(folder: &Path, history: usize) -> Result<Store, DiskError> {
+    Store::open(folder, history, |_, _| None)
+}
+
 fn put_pod(store: &Store, namespace: &str, name: &str, marker: u64) -> Arc<Entry> {
     let key = key(namespace, name);
     let expect = store.get(&key).map_or(Expect::Absent, |entry| Expect::Revision(entry.revision));
@@ -75,6 +79,43 @@ fn a_namespace_is_listed_without_its_neighbours() {
 }
 
 #[test]
+fn selectable_fields_are_found_anew_where_they_are_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), 16).unwrap();
+    for table in ["pods", "things.example.com"] {
+        let key = Key::new(&table.into(), "a", "x");
+        store.commit(vec![put(key, &pod("a", "x", 1), vec!["old".into()], Expect::Absent)]).unwrap();
+    }
+    drop(store);
+    let known = |table: &str, object: &Value| {
+        (table == "pods").then(|| vec![object["metadata"]["name"].as_str().unwrap().into(), "new".into()])
+    };
+    let store = Store::open(folder.path(), 16, known).unwrap();
+    let fields = |table: &str| store.list(table, None).rows[0].meta.fields.join(" ");
+    assert_eq!(fields("pods"), "x new");
+    assert_eq!(fields("things.example.com"), "old");
+}
+
+#[test]
+fn a_row_can_be_changed_and_removed_in_one_transaction() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), 16).unwrap();
+    let before = put_pod(&store, "a", "x", 1).revision;
+    let (key, expect) = (key("a", "x"), Expect::Revision(before));
+    let changed = put(key.clone(), &pod("a", "x", 2), Vec::new(), expect);
+    let entries = store.commit(vec![changed, Operation::Delete { key: key.clone(), expect }]).unwrap();
+    assert_eq!(entries[1].value()["metadata"]["labels"]["marker"], "2");
+    let (events, _) = store.events_after("pods", before).unwrap();
+    let seen: Vec<_> = events.iter().map(|event| (event.entry.revision, event.deleted)).collect();
+    assert_eq!(seen, [(before + 1, false), (before + 2, true)]);
+    assert_eq!(events[1].previous.as_ref().unwrap().revision, before + 1);
+    assert_eq!(store.list_at("pods", None, before + 1).unwrap().rows.len(), 1);
+    assert!(store.get(&key).is_none());
+    drop(store);
+    assert_eq!(open(folder.path(), 16).unwrap().count("pods"), 0);
+}
+
+#[test]
 fn a_transaction_takes_effect_whole_or_not_at_all() {
     let store = Store::default();
     put_pod(&store, "a", "x", 1);
@@ -120,7 +161,7 @@ fn owners_know_their_children() {
 fn a_reopened_folder_has_every_acknowledged_write() {
     let folder = tempfile::tempdir().unwrap();
     let (fingerprint, revision) = {
-        let store = Store::open(folder.path(), 100).unwrap();
+        let store = open(folder.path(), 100).unwrap();
         for marker in 0..20 {
             put_pod(&store, "a", &format!("p{}", marker % 7), marker);
         }
@@ -130,26 +171,26 @@ fn a_reopened_folder_has_every_acknowledged_write() {
     // A write that was cut off half-way was never acknowledged.
     let mut log = std::fs::OpenOptions::new().append(true).open(folder.path().join("log")).unwrap();
     log.write_all(br#"[{"table":"pods","row":"a/half"#).unwrap();
-    let store = Store::open(folder.path(), 100).unwrap();
+    let store = open(folder.path(), 100).unwrap();
     assert_eq!(store.fingerprint(), fingerprint);
     assert!(matches!(store.events_after("pods", revision - 1), Err(RevisionError::Compacted { .. })));
     put_pod(&store, "a", "after", 1);
     drop(store);
-    assert!(Store::open(folder.path(), 100).unwrap().get(&key("a", "after")).is_some());
+    assert!(open(folder.path(), 100).unwrap().get(&key("a", "after")).is_some());
 }
 
 #[test]
 fn a_second_process_cannot_open_the_same_folder() {
     let folder = tempfile::tempdir().unwrap();
-    let _first = Store::open(folder.path(), 100).unwrap();
-    assert!(matches!(Store::open(folder.path(), 100), Err(DiskError::Locked(_))));
+    let _first = open(folder.path(), 100).unwrap();
+    assert!(matches!(open(folder.path(), 100), Err(DiskError::Locked(_))));
 }
 
 #[test]
 fn a_damaged_folder_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("log"), "not json\n").unwrap();
-    let error = Store::open(folder.path(), 100).unwrap_err();
+    let error = open(folder.path(), 100).unwrap_err();
     assert!(error.to_string().contains("line 1"), "{error}");
     assert_eq!(std::fs::read_to_string(folder.path().join("log")).unwrap(), "not json\n");
 }
@@ -182,7 +223,7 @@ proptest! {
     fn disk_round_trip(steps in prop::collection::vec((0..5u8, any::<bool>()), 1..30)) {
         let folder = tempfile::tempdir().unwrap();
         let written = {
-            let store = Store::open(folder.path(), 100).unwrap();
+            let store = open(folder.path(), 100).unwrap();
             for (index, (name, delete)) in steps.iter().enumerate() {
                 let name = format!("p{name}");
                 if *delete { remove_pod(&store, "a", &name); } else { put_pod(&store, "a", &name, index as u64); }
@@ -199,6 +240,6 @@ proptest! {
             drop(inner);
             store.fingerprint()
         };
-        prop_assert_eq!(Store::open(folder.path(), 100).unwrap().fingerprint(), written);
+        prop_assert_eq!(open(folder.path(), 100).unwrap().fingerprint(), written);
     }
 }

@@ -37,15 +37,27 @@ impl Strategy for CustomResourceDefinition {
     }
 
     fn validate_create(&self, object: &Value) -> Vec<FieldError> {
-        crd::validate_create(object)
+        let mut errors = crd::validate_create(object);
+        errors.extend(costs(object));
+        errors
     }
 
     fn validate_update(&self, new: &Value, old: &Value) -> Vec<FieldError> {
         let is_established =
             |condition: &Value| condition["type"] == "Established" && condition["status"] == "True";
         let established = items(&old["status"]["conditions"]).iter().any(is_established);
-        crd::validate_update(new, old, established)
+        let mut errors = crd::validate_update(new, old, established);
+        if new["spec"]["versions"] != old["spec"]["versions"] {
+            let before = costs(old);
+            errors.extend(costs(new).into_iter().filter(|cost| !before.contains(cost)));
+        }
+        errors
     }
+}
+
+/// The rules that could cost too much, in a definition that is otherwise good.
+fn costs(object: &Value) -> Vec<FieldError> {
+    crd::compile(object).map(|definition| definition.costs()).unwrap_or_default()
 }
 
 /// Remembers every version that objects may have been stored in.

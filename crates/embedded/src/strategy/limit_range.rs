@@ -11,6 +11,9 @@ use super::{Strategy, name, resources};
 
 const LISTS: [&str; 5] = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"];
 
+/// What limits are about without saying whose notion it is.
+const STANDARD: [&str; 3] = ["Container", "PersistentVolumeClaim", "Pod"];
+
 /// The strategy of LimitRanges.
 #[derive(Debug)]
 pub(crate) struct LimitRange;
@@ -34,7 +37,12 @@ impl Strategy for LimitRange {
         let limits = items(&object["spec"]["limits"]);
         for (index, limit) in limits.iter().enumerate() {
             let path = list.index(index);
-            check::text_follows(&mut errors, &path.field("type"), text(&limit["type"]), name::qualified);
+            let kind = text(&limit["type"]);
+            check::text_follows(&mut errors, &path.field("type"), kind, name::qualified);
+            if name::qualified(kind).is_empty() && !kind.contains('/') && !STANDARD.contains(&kind) {
+                let detail = "must be a standard limit type or fully qualified";
+                errors.push(FieldError::invalid(path.field("type"), kind, detail));
+            }
             if limits[..index].iter().any(|other| other["type"] == limit["type"]) {
                 errors.push(FieldError::duplicate(path.field("type"), limit["type"].clone()));
             }

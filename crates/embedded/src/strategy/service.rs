@@ -61,8 +61,15 @@ impl Strategy for Service {
         errors
     }
 
+    fn validate_create(&self, object: &Value) -> Vec<FieldError> {
+        validate::families_of_cluster(object)
+    }
+
     fn validate_update(&self, new: &Value, old: &Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
+        if ["ipFamilies", "ipFamilyPolicy"].iter().any(|field| new["spec"][field] != old["spec"][field]) {
+            errors.extend(validate::families_of_cluster(new));
+        }
         validate::update(&mut errors, &new["spec"], &old["spec"]);
         errors
     }

@@ -1,12 +1,13 @@
 //! Logs, exec, attach and port-forward: passed on to the kubelet of the Pod's node.
 
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, Request};
+use http::{HeaderMap, Request, StatusCode};
 use hyper::client::conn::http1;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use maar_machinery::error::FieldError;
 use maar_streams::dial::BoxedIo;
 use maar_streams::{
     AttachOptions, ExecOptions, LogOptions, OptionsError, PortForwardOptions, ProxyTarget, proxy_upgrade,
@@ -23,9 +24,23 @@ fn bad_options(error: &OptionsError) -> ApiError {
     ApiError::bad_request(error.to_string())
 }
 
+/// Options of logs that can be read and make no sense are invalid; those that cannot be read are a bad request.
+fn bad_log_options(error: &OptionsError, pod: &str) -> ApiError {
+    let error = match error {
+        OptionsError::Invalid { name, value, problem } => match value.parse::<i64>() {
+            Ok(number) => FieldError::invalid(name, number, *problem),
+            Err(_) => return bad_options(error),
+        },
+        OptionsError::Conflict(why) => FieldError::forbidden("[]", *why),
+        _ => return bad_options(error),
+    };
+    ApiError::invalid_question("", "PodLogOptions", pod, &error)
+}
+
 impl Server {
     pub(super) async fn on_log(&self, call: &Call<'_>) -> Result<Response, ApiError> {
-        let options = LogOptions::from_query(call.parts.uri.query()).map_err(|error| bad_options(&error))?;
+        let options = LogOptions::from_query(call.parts.uri.query())
+            .map_err(|error| bad_log_options(&error, &call.target.name))?;
         let pod = self.get(&call.resource, &call.key())?.value();
         let container = container(&pod, options.container.as_deref())?;
         let path = format!(
@@ -34,7 +49,10 @@ impl Server {
             call.target.name,
             question(&options.to_kubelet_query())
         );
-        let node = node_of(&pod, &container)?;
+        // A Pod that no node has has said nothing yet, which is no mistake of who asks.
+        let Ok(node) = node_of(&pod, &container) else {
+            return Ok(StatusCode::NO_CONTENT.into_response());
+        };
         checked(self.ask_kubelet(&node, &path).await?).await
     }
 
@@ -141,9 +159,10 @@ fn container(pod: &Value, asked: Option<&str>) -> Result<String, ApiError> {
         list.filter_map(|container| container["name"].as_str()).map(ToOwned::to_owned).collect()
     };
     let (main, init) = (names("containers"), names("initContainers"));
+    let added = names("ephemeralContainers");
     let pod_name = pod["metadata"]["name"].as_str().unwrap_or_default();
     if let Some(asked) = asked.filter(|name| !name.is_empty()) {
-        if main.iter().chain(&init).any(|name| name == asked) {
+        if main.iter().chain(&init).chain(&added).any(|name| name == asked) {
             return Ok(asked.to_owned());
         }
         return Err(ApiError::bad_request(format!("container {asked} is not valid for pod {pod_name}")));

@@ -17,11 +17,8 @@ impl Server {
     pub(super) async fn on_eviction(&self, call: &Call<'_>, body: &[u8]) -> Result<Response, ApiError> {
         let eviction = decode_body(body)?;
         let named = eviction["metadata"]["name"].as_str().unwrap_or_default();
-        if !named.is_empty() && named != call.target.name {
-            return Err(ApiError::bad_request(format!(
-                "the name of the eviction ({named}) does not match the name on the URL ({})",
-                call.target.name
-            )));
+        if named != call.target.name {
+            return Err(ApiError::bad_request("name in URL does not match name in Eviction object"));
         }
         let mut options: DeleteOptions = match eviction.get("deleteOptions") {
             None | Some(Value::Null) => DeleteOptions::default(),

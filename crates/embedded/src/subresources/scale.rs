@@ -86,6 +86,10 @@ impl Server {
                 let count = replicas_alone(resource, &changed.object, &paths);
                 changed.object = self.merge_applied(resource, Some(old), &count, part, &options)?;
                 changed.fields_settled = true;
+            } else if paths.spec_replicas.get(&changed.object).is_some_and(|count| *count == 0) {
+                self.own_fields(call.caller, resource, Some(old), &mut changed.object, part, &options);
+                disown_replicas(&mut changed.object);
+                changed.fields_settled = true;
             }
             Ok(changed)
         };
@@ -96,6 +100,14 @@ impl Server {
 
 fn is_apply(content_type: &str) -> bool {
     content_type.starts_with("application/apply-patch")
+}
+
+/// A Scale does not mention zero replicas, so that whoever scales to zero does not own them. They are all that is ever
+/// owned through a Scale.
+fn disown_replicas(object: &mut Value) {
+    if let Some(entries) = object["metadata"]["managedFields"].as_array_mut() {
+        entries.retain(|entry| entry["subresource"] != "scale" || entry["operation"] != "Update");
+    }
 }
 
 /// What applying a Scale says about the object: its type, its name and the count.

@@ -11,6 +11,7 @@ use crate::resource::Resource;
 use crate::server::{Caller, Server};
 use crate::status::ApiError;
 use crate::store::{self, CommitError, Expect, Key};
+use crate::strategy;
 
 impl Server {
     pub(crate) async fn create(
@@ -34,7 +35,25 @@ impl Server {
         options: &WriteOptions,
         fields_settled: bool,
     ) -> Result<Written, ApiError> {
-        let mut warnings = decode_object(resource, &mut object, options.field_validation)?;
+        let warnings = decode_object(resource, &mut object, options.field_validation)?;
+        match self.create_decoded(caller, resource, namespace, object, options, fields_settled).await {
+            Ok(mut written) => {
+                written.warnings.splice(0..0, warnings);
+                Ok(written)
+            }
+            Err(error) => Err(error.warned(warnings)),
+        }
+    }
+
+    async fn create_decoded(
+        &self,
+        caller: &Caller,
+        resource: &Resource,
+        namespace: &str,
+        mut object: Value,
+        options: &WriteOptions,
+        fields_settled: bool,
+    ) -> Result<Written, ApiError> {
         let given = given_name(&object);
         let name = self.identify(resource, namespace, &mut object)?;
         Self::default(resource, &mut object);
@@ -54,13 +73,14 @@ impl Server {
             options: Options::Write(options),
             generated: given != name,
         };
-        warnings.extend(self.mutate(&attributes, &mut object, None).await?.warnings);
+        let mut warnings = self.mutate(&attributes, &mut object, None).await?.warnings;
         (attributes.name, attributes.generated) = (&name, false);
         resource.strategy().prepare_create(&mut object, &self.world);
         Self::prepare_custom_create(resource, &mut object);
         let key = Key::new(&resource.table, namespace, &name);
         self.identity_on_create(caller, resource, &key, &mut object)?;
-        Self::validate(resource, &object, None, None)?;
+        warnings.extend(Self::validate(resource, &object, None, None)?);
+        warnings.extend(strategy::warnings(resource, &object, None));
         warnings.extend(self.review(&attributes, &object, None).await?);
         self.store_new(&attributes, &key, object, warnings)
     }
@@ -76,7 +96,7 @@ impl Server {
         check_depth(&object)?;
         let mut stored = to_storage(resource, object);
         let _addresses = resource.is("services").then(|| self.addresses.lock());
-        self.allocate(resource, &mut stored)?;
+        self.allocate(resource, &mut stored, None)?;
         for _ in 0..ATTEMPTS {
             let charge = self.charge(attributes, &stored, None)?;
             if self.store.get(key).is_some() {

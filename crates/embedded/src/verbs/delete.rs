@@ -124,7 +124,8 @@ pub(crate) struct Deleted {
 
 /// What a deletion does to the object now.
 enum Step {
-    Remove,
+    /// With how it is seen for the last time, if that is not how it is.
+    Remove(Option<Value>),
     Mark(Value),
     Nothing,
 }
@@ -191,18 +192,26 @@ impl Server {
         let key = Key::new(&resource.table, &current.meta.namespace, &current.meta.name);
         let expect = Expect::Revision(current.revision);
         let unchanged = |gone| Ok(Some(Deleted { entry: Arc::clone(current), gone, warnings: Vec::new() }));
-        let (operation, gone) = match self.deletion_step(resource, object, options) {
+        let put = |marked: &Value| store::put(key.clone(), marked, resource.fields_of(marked), expect);
+        let (operations, gone) = match self.deletion_step(resource, object, options) {
             Step::Nothing => return unchanged(false),
-            Step::Remove => (Operation::Delete { key, expect }, true),
-            Step::Mark(marked) => (store::put(key, &marked, resource.fields_of(&marked), expect), false),
+            // Shown as it would be, and left as it is.
+            Step::Mark(marked) if !options.dry_run.is_empty() => {
+                let entry = store::decode(&marked, current.revision).into();
+                return Ok(Some(Deleted { entry, gone: false, warnings: Vec::new() }));
+            }
+            Step::Remove(last) => {
+                let last = last.as_ref().map(put);
+                (last.into_iter().chain([Operation::Delete { key: key.clone(), expect }]).collect(), true)
+            }
+            Step::Mark(marked) => (vec![put(&marked)], false),
         };
         if !options.dry_run.is_empty() {
             return unchanged(gone);
         }
-        match self.commit(resource, vec![operation]) {
-            Ok(mut entries) => {
-                let entry = entries.swap_remove(0);
-                let entry = if gone { last_seen(resource, entry, self.world.now_text()) } else { entry };
+        match self.commit(resource, operations) {
+            Ok(entries) => {
+                let entry = entries.into_iter().next_back().expect("an entry for each operation");
                 Ok(Some(Deleted { entry, gone, warnings: Vec::new() }))
             }
             Err(CommitError::Stale(_)) => Ok(None),
@@ -243,9 +252,10 @@ impl Server {
         if resource.is(DEFINITIONS) && !already {
             hold_definition(&mut marked, &self.world.now_text());
         }
-        let held = is_held(resource, &marked);
-        if grace == 0 && !held {
-            return Step::Remove;
+        let goes = grace == 0 && !is_held(resource, &marked);
+        // A Pod goes because its time is up, be that none: whoever watches sees that first.
+        if goes && !resource.is("pods") {
+            return Step::Remove(None);
         }
         let metadata = metadata(&mut marked);
         let remaining = metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64);
@@ -265,23 +275,9 @@ impl Server {
         if resource.is("namespaces") {
             marked["status"]["phase"] = json!("Terminating");
         }
-        if &marked == object { Step::Nothing } else { Step::Mark(marked) }
+        let changed = (&marked != object).then_some(marked);
+        if goes { Step::Remove(changed) } else { changed.map_or(Step::Nothing, Step::Mark) }
     }
-}
-
-/// What is shown of a deleted object: a Pod is gone because its time was up, be that none.
-fn last_seen(resource: &Resource, entry: Arc<Entry>, now: String) -> Arc<Entry> {
-    if !resource.is("pods") {
-        return entry;
-    }
-    let mut pod = entry.value();
-    let deleted = pod["metadata"]["deletionTimestamp"].is_string();
-    let metadata = metadata(&mut pod);
-    metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
-    if !deleted {
-        metadata.insert("deletionTimestamp".into(), now.into());
-    }
-    store::decode(&pod, entry.revision).into()
 }
 
 /// Only Pods that a kubelet may be running are given time.

@@ -144,34 +144,56 @@ impl Server {
     }
 
     async fn try_modify(&self, attempt: &Attempt<'_>, change: &Change<'_>) -> Result<Outcome, ApiError> {
-        let Attempt { resource, key, subresource, options, caller } = *attempt;
+        let Attempt { resource, key, .. } = *attempt;
         let current = self.store.get(key).ok_or_else(|| ApiError::not_found(resource, key.name()))?;
         let old = from_storage(resource, current.value());
-        let Changed { object: mut new, mut warnings, fields_settled } = change(&old)?;
+        let Changed { object: new, warnings, fields_settled } = change(&old)?;
+        match self.try_changed(attempt, current, &old, new, fields_settled).await {
+            Ok(Outcome::Done(mut written)) => {
+                written.warnings.splice(0..0, warnings);
+                Ok(Outcome::Done(written))
+            }
+            Ok(Outcome::Raced) => Ok(Outcome::Raced),
+            Err(error) => Err(error.warned(warnings)),
+        }
+    }
+
+    async fn try_changed(
+        &self,
+        attempt: &Attempt<'_>,
+        current: Arc<Entry>,
+        old: &Value,
+        mut new: Value,
+        fields_settled: bool,
+    ) -> Result<Outcome, ApiError> {
+        let Attempt { resource, key, subresource, options, caller } = *attempt;
         check_revision(resource, key, &new, &current)?;
-        Self::carry_identity(resource, key.namespace(), &mut new, &old)?;
+        Self::carry_identity(resource, key.namespace(), &mut new, old)?;
         Self::default(resource, &mut new);
-        self.prepare_change(attempt, &mut new, &old);
+        self.prepare_change(attempt, &mut new, old);
         // Before admission: what the cluster adds is nobody's.
         if !fields_settled {
-            self.own_fields(caller, resource, Some(&old), &mut new, subresource, options);
+            self.own_fields(caller, resource, Some(old), &mut new, subresource, options);
         }
         let attributes = attempt.attributes();
-        let mutated = self.mutate(&attributes, &mut new, Some(&old)).await?;
-        warnings.extend(mutated.warnings);
+        let mutated = self.mutate(&attributes, &mut new, Some(old)).await?;
+        let mut warnings = mutated.warnings;
         if mutated.rewritten {
-            self.prepare_change(attempt, &mut new, &old);
+            self.prepare_change(attempt, &mut new, old);
         }
-        self.identity_on_update(caller, resource, key, subresource, &new, &old)?;
+        self.identity_on_update(caller, resource, key, subresource, &new, old)?;
         if subresource != Some(Subresource::Status) {
-            count_generation(resource, &mut new, &old);
+            count_generation(resource, &mut new, old);
         }
-        Self::validate(resource, &new, Some(&old), subresource)?;
-        warnings.extend(self.review(&attributes, &new, Some(&old)).await?);
-        if keep_times_of_no_change(&old, &mut new) {
+        warnings.extend(Self::validate(resource, &new, Some(old), subresource)?);
+        if subresource.is_none() {
+            warnings.extend(strategy::warnings(resource, &new, Some(old)));
+        }
+        warnings.extend(self.review(&attributes, &new, Some(old)).await?);
+        if keep_times_of_no_change(old, &mut new) {
             return Ok(Outcome::Done(Written { entry: current, created: false, warnings }));
         }
-        self.store_change(attempt, &current, new, &old, warnings)
+        self.store_change(attempt, &current, new, old, warnings)
     }
 
     /// Puts back what this write may not change.
@@ -202,7 +224,7 @@ impl Server {
         check_depth(&new)?;
         let mut stored = to_storage(resource, new);
         let _addresses = resource.is("services").then(|| self.addresses.lock());
-        self.allocate(resource, &mut stored)?;
+        self.allocate(resource, &mut stored, Some(old))?;
         let charge = if finished {
             Charge::default()
         } else {

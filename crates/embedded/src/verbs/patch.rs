@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Written;
 use super::modify::Changed;
 use super::prepare::{decode_body, decode_fields, decode_object, meta_text, metadata};
+use super::yaml::decode_yaml;
 use crate::identity::Ask;
 use crate::request::{FieldValidation, WriteOptions};
 use crate::resource::{Resource, Subresource};
@@ -38,19 +39,6 @@ impl PatchBody {
             ))),
         }
     }
-}
-
-pub(crate) fn decode_yaml(body: &[u8]) -> Result<Value, ApiError> {
-    // JSON is YAML, and is what Rust clients and kubectl send.
-    if let Ok(value) = serde_json::from_slice(body) {
-        return Ok(value);
-    }
-    let text = std::str::from_utf8(body)
-        .map_err(|_| ApiError::bad_request("error decoding YAML: the body is not UTF-8"))?;
-    // Of a key given twice the last counts, as in JSON.
-    let options = serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins };
-    serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))
 }
 
 impl Server {

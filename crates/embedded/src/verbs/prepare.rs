@@ -247,21 +247,25 @@ impl Server {
         }
     }
 
-    /// Refuses an object that breaks its rules. `old` is the stored object on updates.
+    /// Refuses an object that breaks its rules; answers what to warn about. `old` is the stored object on updates.
     pub(super) fn validate(
         resource: &Resource,
         object: &Value,
         old: Option<&Value>,
         subresource: Option<Subresource>,
-    ) -> Result<(), ApiError> {
+    ) -> Result<Vec<String>, ApiError> {
         let strategy = resource.strategy();
+        let mut tolerated = Vec::new();
         let mut errors = match old {
             None => strategy::metadata::validate(object, resource.namespaced, strategy.name_rule()),
             Some(old) => strategy::metadata::validate_update(object, old),
         };
         match (&resource.origin, old) {
-            (Origin::Custom(version), Some(old)) => errors.extend(version.validate_update(object, old)),
-            (Origin::Custom(version), None) => errors.extend(version.validate(object)),
+            (Origin::Custom(version), old) => {
+                let mut judgement = version.judge(object, old);
+                errors.append(&mut judgement.broken);
+                tolerated = judgement.tolerated;
+            }
             (Origin::Builtin(_), None) => {
                 errors.extend(strategy.validate(object));
                 errors.extend(strategy.validate_create(object));
@@ -276,7 +280,7 @@ impl Server {
             }
         }
         if errors.is_empty() {
-            return Ok(());
+            return Ok(tolerated.iter().map(ToString::to_string).collect());
         }
         let name = meta_text(object, "name").unwrap_or_default();
         Err(ApiError::invalid(resource, name, &errors))

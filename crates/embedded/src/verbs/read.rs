@@ -10,8 +10,9 @@ use maar_machinery::selector::{FieldSelector, LabelSelector};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::hooks::from_storage;
 use crate::request::Query;
-use crate::resource::Resource;
+use crate::resource::{Resource, field_text};
 use crate::server::Server;
 use crate::status::ApiError;
 use crate::store::{Entry, Key, Listing, RevisionError};
@@ -30,12 +31,15 @@ struct FieldTest {
     equal: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum FieldRef {
     Name,
     Namespace,
     /// Index among the resource's selectable fields.
     Indexed(usize),
+    /// A field of a custom kind whose objects may have been stored when other fields could be selected, or in a version
+    /// in which others can: it has to be looked for in the object.
+    Sought(Arc<Resource>, String),
 }
 
 impl Selection {
@@ -69,15 +73,20 @@ impl Selection {
 
 impl FieldTest {
     fn holds(&self, entry: &Entry) -> bool {
-        let value = match self.field {
+        let sought;
+        let value: &str = match &self.field {
             FieldRef::Name => &entry.meta.name,
             FieldRef::Namespace => &entry.meta.namespace,
-            FieldRef::Indexed(index) => match entry.meta.fields.get(index) {
+            FieldRef::Indexed(index) => match entry.meta.fields.get(*index) {
                 Some(value) => value,
                 None => return !self.equal,
             },
+            FieldRef::Sought(resource, path) => {
+                sought = field_text(&from_storage(resource, entry.value()), path);
+                &sought
+            }
         };
-        (**value == *self.value) == self.equal
+        (*value == *self.value) == self.equal
     }
 }
 
@@ -101,7 +110,10 @@ fn field_ref(resource: &Resource, field: &str) -> Result<FieldRef, ApiError> {
             .field_paths
             .iter()
             .position(|path| path.trim_start_matches('.') == stored_field(resource, other))
-            .map(FieldRef::Indexed)
+            .map(|index| match &resource.stored_as {
+                None => FieldRef::Indexed(index),
+                Some(_) => FieldRef::Sought(Arc::new(resource.clone()), resource.field_paths[index].clone()),
+            })
             .ok_or_else(|| {
                 ApiError::bad_request(format!(
                     "field label not supported: {other}; {} has metadata.name{}{}",
@@ -159,7 +171,9 @@ impl ListOptions {
         check_list_options(query)?;
         let number = version.map(revision_number).transpose()?;
         let limit = query.number::<i64>("limit")?.unwrap_or(0);
-        let limit = usize::try_from(limit).unwrap_or(0);
+        // Whoever takes any revision is answered from a cache there, which knows no pages; Events are not in one.
+        let whole = number == Some(0) && after.is_none() && !resource.is("events");
+        let limit = if whole { 0 } else { usize::try_from(limit).unwrap_or(0) };
         query.number::<i64>("timeoutSeconds")?;
         let revision = match (matching, number) {
             (Some(_), None) | (None, None | Some(0)) => Match::Newest,

@@ -146,7 +146,11 @@ impl ManagedFields {
 
     /// The list together with entries that stayed as they were written.
     pub(crate) fn encode_among(&self, mut list: Vec<Value>) -> Value {
-        list.extend(self.entries.iter().map(encode_entry));
+        list.extend(
+            self.entries
+                .iter()
+                .map(|entry| encode_entry(&entry.identity, entry.time, entry.fields.to_fields_v1())),
+        );
         list.sort_by(order);
         Value::Array(list)
     }
@@ -372,21 +376,21 @@ fn decode_entry(index: usize, item: &Value) -> Result<Manager, ManagedError> {
     Ok(Manager { identity, time, fields })
 }
 
-fn encode_entry(entry: &Manager) -> Value {
+pub(crate) fn encode_entry(identity: &Identity, time: Option<Timestamp>, fields: Value) -> Value {
     let mut map = Map::new();
     let mut text = |name: &str, value: &str| {
         if !value.is_empty() {
             map.insert(name.to_owned(), value.into());
         }
     };
-    text("manager", entry.name());
-    text("operation", entry.operation().as_str());
-    text("apiVersion", entry.api_version());
-    text("subresource", entry.subresource());
+    text("manager", &identity.manager);
+    text("operation", identity.operation.as_str());
+    text("apiVersion", &identity.api_version);
+    text("subresource", &identity.subresource);
     text("fieldsType", "FieldsV1");
-    if let Some(time) = entry.time {
+    if let Some(time) = time {
         text("time", &time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
     }
-    map.insert("fieldsV1".to_owned(), entry.fields.to_fields_v1());
+    map.insert("fieldsV1".to_owned(), fields);
     Value::Object(map)
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Request;
 use super::managed::{self, ManagedFields, Operation, metadata_mut};
-use crate::fields::{Comparison, Set, Type};
+use crate::fields::{Comparison, Set, Type, fields_of_new};
 
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
@@ -15,6 +15,10 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 /// until somebody applies to it: a client drops them by writing a list that is empty or holds one empty entry.
 pub fn update(live: Option<&Value>, new: &mut Value, ty: &Type, request: &Request<'_>) {
     let given = take_list(new);
+    if live.is_none() && given.is_none() {
+        let list = first_list(new, ty, request);
+        return managed::store_list(new, list);
+    }
     let kept = live.and_then(|live| live.get("metadata")?.get("managedFields"));
     let comparison = compare(live, new, ty, request);
     let edited = match &given {
@@ -32,6 +36,20 @@ pub fn update(live: Option<&Value>, new: &mut Value, ty: &Type, request: &Reques
     }
     let list = if comparison.is_same() { list } else { record(list, comparison, request) };
     managed::store_list(new, list);
+}
+
+/// The list of an object that is made: one owner, of everything.
+fn first_list(new: &Value, ty: &Type, request: &Request<'_>) -> Value {
+    let mut fields = fields_of_new(new, ty);
+    if let Some(ignored) = request.ignored {
+        ignored.take_from_fields_v1(&mut fields, true);
+    }
+    managed::unowned().take_from_fields_v1(&mut fields, false);
+    if fields.is_empty() {
+        return no_list();
+    }
+    let own = request.identity(Operation::Update);
+    Value::Array(vec![managed::encode_entry(&own, Some(request.now), Value::Object(fields))])
 }
 
 fn no_list() -> Value {
@@ -96,8 +114,7 @@ fn managed_fields_path() -> &'static Set {
 /// An object that nobody tracked gets one owner of everything before the first apply to it.
 pub(super) fn before_first_apply(base: &Value, ty: &Type, request: &Request<'_>) -> ManagedFields {
     let request = Request { manager: BEFORE_FIRST_APPLY, ..*request };
-    let list = record(no_list(), compare(None, base, ty, &request), &request);
-    ManagedFields::decode(&list).unwrap_or_default()
+    ManagedFields::decode(&first_list(base, ty, &request)).unwrap_or_default()
 }
 
 /// Takes the list out of an object.

@@ -11,7 +11,7 @@ use crate::{
     builtin::{self, DecodeError},
     error::{FieldError, FieldErrorKind, Path},
     fields::Type,
-    schema::{self, Schema},
+    schema::{self, Judgement, Schema},
 };
 
 pub(super) use compile::{Place, compile};
@@ -39,6 +39,8 @@ pub struct Version {
     pub columns: Vec<PrinterColumn>,
     /// Fields that lists may be filtered by.
     pub selectable_fields: Vec<SelectableField>,
+    /// Rules that could cost too much: no reason not to serve what is there, but not to be taken anew.
+    pub costs: Vec<FieldError>,
     /// What objects of this version must say they are.
     identity: Identity,
     merge_type: OnceLock<Arc<Type>>,
@@ -132,6 +134,11 @@ impl Version {
         Ok(unknown)
     }
 
+    /// Drops what the schema does not know, of an object that was read before.
+    pub fn prune(&self, object: &mut Value) {
+        schema::prune(object, &self.schema);
+    }
+
     /// Fills in defaults.
     pub fn default(&self, object: &mut Value) {
         schema::default(object, &self.schema);
@@ -139,12 +146,19 @@ impl Version {
 
     /// What is wrong with a new object. Its metadata is judged by [`crate::names::metadata`].
     pub fn validate(&self, object: &Value) -> Vec<FieldError> {
-        self.errors(object, None)
+        self.judge(object, None).broken
     }
 
     /// What is wrong with a changed object and was not so before.
     pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
-        self.errors(object, Some(old))
+        self.judge(object, Some(old)).broken
+    }
+
+    /// What is wrong with an object, and which of its rules it breaks where it has not changed.
+    pub fn judge(&self, object: &Value, old: Option<&Value>) -> Judgement {
+        let mut tolerated = Vec::new();
+        let broken = self.errors(object, old, &mut tolerated);
+        Judgement { broken, tolerated }
     }
 
     /// The shape for merging and server-side apply.
@@ -152,7 +166,12 @@ impl Version {
         Arc::clone(self.merge_type.get_or_init(|| Arc::new(schema::to_type(&self.schema))))
     }
 
-    fn errors(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    fn errors(
+        &self,
+        object: &Value,
+        old: Option<&Value>,
+        tolerated: &mut Vec<FieldError>,
+    ) -> Vec<FieldError> {
         let mut errors = self.identity_errors(object);
         if !errors.is_empty() {
             return errors;
@@ -172,7 +191,9 @@ impl Version {
                               existing errors to complete validation";
                 errors.push(FieldError::invalid("", Value::Null, detail));
             } else {
-                errors.extend(schema::validate_rules(object, old, &self.schema));
+                let mut judgement = schema::judge_rules(object, old, &self.schema, &Path::Root);
+                tolerated.append(&mut judgement.tolerated);
+                errors.append(&mut judgement.broken);
             }
         }
         errors

@@ -46,6 +46,22 @@ impl Set {
         })
     }
 
+    /// Takes the paths of this set out of a FieldsV1 document, with all that is below them if `recursive`.
+    pub(crate) fn take_from_fields_v1(&self, fields: &mut Map<String, Value>, recursive: bool) {
+        for node in self.nodes() {
+            let key = write_element(&node.element);
+            let Some(Value::Object(below)) = fields.get_mut(&key) else { continue };
+            let member = below.is_empty() || below.remove(".").is_some();
+            node.children.take_from_fields_v1(below, recursive);
+            let stays = member && !node.member;
+            if (below.is_empty() && !stays) || (node.member && recursive) {
+                fields.remove(&key);
+            } else if stays && !below.is_empty() {
+                below.insert(".".to_owned(), Value::Object(Map::new()));
+            }
+        }
+    }
+
     /// Reads FieldsV1; steps of a kind not known here are dropped, as the API server does.
     pub fn from_fields_v1(fields: &Value) -> Result<Self, FieldsError> {
         let Value::Object(map) = fields else { return Err(FieldsError::NotAnObject) };
@@ -71,14 +87,13 @@ fn decode(map: &Map<String, Value>) -> Result<(bool, Set), FieldsError> {
     Ok((member || set.is_empty(), set))
 }
 
-fn write_element(element: &Element) -> String {
+pub(crate) fn write_field(name: &str) -> String {
+    ["f:", name].concat()
+}
+
+pub(crate) fn write_element(element: &Element) -> String {
     match element {
-        Element::Field(name) => {
-            let mut text = String::with_capacity(2 + name.len());
-            text.push_str("f:");
-            text.push_str(name);
-            text
-        }
+        Element::Field(name) => write_field(name),
         Element::Value(value) => format!("v:{value}"),
         Element::Index(place) => format!("i:{place}"),
         Element::Key(keys) => {
@@ -152,6 +167,14 @@ mod tests {
         #[test]
         fn what_is_written_reads_back_the_same(set in any_set()) {
             prop_assert_eq!(Set::from_fields_v1(&set.to_fields_v1()).unwrap(), set);
+        }
+
+        #[test]
+        fn sets_are_taken_away_on_paper_as_they_are_in_memory(a in any_set(), b in any_set(), recursive: bool) {
+            let Value::Object(mut fields) = a.to_fields_v1() else { unreachable!() };
+            b.take_from_fields_v1(&mut fields, recursive);
+            let rest = if recursive { a.recursive_difference(&b) } else { a.difference(&b) };
+            prop_assert_eq!(Value::Object(fields), rest.to_fields_v1());
         }
 
         #[test]

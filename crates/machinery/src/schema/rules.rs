@@ -7,6 +7,7 @@
 
 mod check;
 mod condition;
+mod cost;
 mod engine;
 mod escape;
 mod expand;
@@ -20,6 +21,7 @@ use super::{Additional, Schema, validate::correlated};
 use crate::error::{FieldError, Path};
 
 pub use condition::Condition;
+pub use cost::check_costs;
 pub use rule::Rule;
 pub(super) use rule::compile;
 
@@ -35,12 +37,26 @@ pub fn validate_rules_at(
     schema: &Schema,
     path: &Path<'_>,
 ) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+    judge_rules(value, old, schema, path).broken
+}
+
+/// What rules say.
+#[derive(Debug, Default)]
+pub struct Judgement {
+    /// Broken by this change.
+    pub broken: Vec<FieldError>,
+    /// Broken by parts that are as they were: to be told, and no reason to refuse.
+    pub tolerated: Vec<FieldError>,
+}
+
+/// The same, with what is tolerated.
+pub fn judge_rules(value: &Value, old: Option<&Value>, schema: &Schema, path: &Path<'_>) -> Judgement {
+    let mut judgement = Judgement::default();
     if schema.has_rules {
         let place = Place { value, old, parent: None };
-        node(schema, place, path, &mut errors);
+        node(schema, place, path, &mut judgement);
     }
-    errors
+    judgement
 }
 
 /// A value and what was there before; the chain upwards tells whether an ancestor has changed.
@@ -66,22 +82,22 @@ impl<'a> Place<'a> {
     }
 }
 
-fn node(schema: &Schema, place: Place<'_>, path: &Path<'_>, errors: &mut Vec<FieldError>) {
+fn node(schema: &Schema, place: Place<'_>, path: &Path<'_>, judgement: &mut Judgement) {
     if !schema.has_rules || place.value.is_null() {
         return;
     }
     let old = place.old.filter(|old| !old.is_null());
     if !schema.rules.is_empty() {
-        run(schema, place, old, path, errors);
+        run(schema, place, old, path, judgement);
     }
     match place.value {
         Value::Object(map) => {
             for (name, value) in map {
                 let old = old.and_then(|old| old.get(name));
                 if let Some(property) = schema.properties.get(name) {
-                    node(property, place.child(value, old), &path.field(name), errors);
+                    node(property, place.child(value, old), &path.field(name), judgement);
                 } else if let Additional::Schema(entry) = &schema.additional {
-                    node(entry, place.child(value, old), &path.key(name), errors);
+                    node(entry, place.child(value, old), &path.key(name), judgement);
                 }
             }
         }
@@ -89,20 +105,14 @@ fn node(schema: &Schema, place: Place<'_>, path: &Path<'_>, errors: &mut Vec<Fie
             let Some(item_schema) = schema.items.as_deref() else { return };
             for (index, item) in items.iter().enumerate() {
                 let old = correlated(item, old, schema);
-                node(item_schema, place.child(item, old), &path.index(index), errors);
+                node(item_schema, place.child(item, old), &path.index(index), judgement);
             }
         }
         _ => {}
     }
 }
 
-fn run(
-    schema: &Schema,
-    place: Place<'_>,
-    old: Option<&Value>,
-    path: &Path<'_>,
-    errors: &mut Vec<FieldError>,
-) {
+fn run(schema: &Schema, place: Place<'_>, old: Option<&Value>, path: &Path<'_>, judgement: &mut Judgement) {
     let variables = engine::Variables::new(place.value, old, schema);
     for rule in &schema.rules {
         if rule.uses_old_self && old.is_none() && !rule.optional_old_self {
@@ -111,13 +121,16 @@ fn run(
         match rule.holds(&variables) {
             Ok(true) => {}
             Ok(false) => {
+                let complaint = rule.complaint(place.value, schema, &variables, path);
                 if rule.uses_old_self || !place.is_unchanged() {
-                    errors.push(rule.complaint(place.value, schema, &variables, path));
+                    judgement.broken.push(complaint);
+                } else {
+                    judgement.tolerated.push(complaint);
                 }
             }
             Err(problem) => {
                 let detail = format!("{problem} evaluating rule: {}", rule.title());
-                errors.push(FieldError::invalid(path, schema.kind_name(), detail));
+                judgement.broken.push(FieldError::invalid(path, schema.kind_name(), detail));
             }
         }
     }

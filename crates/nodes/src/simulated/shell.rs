@@ -142,7 +142,31 @@ impl Shell {
         result + rest
     }
 
+    /// What the SSH gateway and the portal have a shell do is more than this one understands; what it comes to is not. The
+    /// line that they look for before that says nothing here.
+    fn by_gateway(&self, arguments: &[String]) -> Option<Outcome> {
+        let [flag, script, name, rest @ ..] = arguments else { return None };
+        let [command, ..] = rest else { return None };
+        if flag != "-c" || name != "maar" {
+            return None;
+        }
+        let mut outcome = if script.ends_with("exec \"$@\"") {
+            self.run(rest)
+        } else if !script.contains("exec \"$SHELL\"") {
+            return None;
+        } else if command.is_empty() {
+            Outcome::then(Then::Interact)
+        } else {
+            self.shell(&["-c".to_owned(), command.clone()])
+        };
+        outcome.stdout.insert_str(0, "+\n");
+        Some(outcome)
+    }
+
     fn shell(&self, arguments: &[String]) -> Outcome {
+        if let Some(outcome) = self.by_gateway(arguments) {
+            return outcome;
+        }
         match arguments.iter().position(|argument| argument == "-c") {
             Some(position) => match arguments.get(position + 1) {
                 Some(line) => match self.line(line) {
@@ -266,6 +290,23 @@ mod tests {
             assert_eq!((outcome.stdout.as_str(), outcome.code), (stdout, code), "{line}");
         }
         assert!(shell().line("python").stderr.contains("simulated"));
+    }
+
+    /// As gateway/src/ssh/command.rs and gateway/src/hangup.rs have it.
+    #[test]
+    fn what_comes_by_the_gateway_is_run_without_what_stands_around_it() {
+        let run = |script: &str, command: &str| {
+            let words = ["/bin/sh", "-c", script, "maar", command, "24", "80"];
+            shell().run(&words.map(str::to_owned))
+        };
+        let outcome = run("command=$1; shift 3\nexec \"$SHELL\" -c \"$command\"", "hostname; exit 3");
+        assert_eq!((outcome.stdout.as_str(), outcome.code, outcome.then), ("+\np\n", 3, Then::Nothing));
+        for (script, command) in
+            [("cd \"$HOME\"\nexec \"$SHELL\" -l", ""), ("echo +\nexec \"$@\"", "/bin/sh")]
+        {
+            let outcome = run(script, command);
+            assert_eq!((outcome.stdout.as_str(), outcome.then), ("+\n", Then::Interact), "{script}");
+        }
     }
 
     #[test]

@@ -96,8 +96,10 @@ async fn deletion_asks_first_and_kills_then_and_nothing_is_left() {
     world.until("stubborn", Value::is_null).await;
     assert!(before.elapsed() >= Duration::from_secs(2), "it had its grace");
     assert_eq!(processes("stubborn-marker"), [""; 0]);
-    world.create("left", never(&shell("sleep 1000 & sleep 1000 # left-marker"))).await;
+    world.create("left", never(&shell("echo ready; sleep 1000 & sleep 1000 # left-marker"))).await;
     world.phase("left", "Running").await;
+    // A container runs as soon as its sandbox does, which is a moment before its program.
+    world.hears("left", "ready").await;
     assert!(!processes("left-marker").is_empty());
     world.end().await;
     assert_eq!(processes("left-marker"), [""; 0]);
@@ -172,6 +174,34 @@ async fn exec_enters_the_sandbox_with_a_real_terminal() {
     assert!(text.contains("terminal\r\n"), "{text:?}");
     let status = process.take_status().expect("a status").await.expect("a status");
     assert_eq!(status.reason.as_deref(), Some("NonZeroExitCode"));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_ends_with_the_connection_that_ran_it() {
+    let Some(world) = world().await else { return };
+    world.create("host", never(&shell("sleep 1000"))).await;
+    world.phase("host", "Running").await;
+    for (marker, parameters) in [
+        ("plain-marker", AttachParams::default()),
+        ("terminal-marker", AttachParams::default().tty(true).stdin(true).stderr(false)),
+    ] {
+        // It would go on for ever: it neither reads nor minds that its terminal hangs up.
+        let line = format!("trap '' HUP; echo up; while :; do sleep 0.05; done # {marker}");
+        let mut process = world.pods().exec("host", ["sh", "-c", &line], &parameters).await.expect("exec");
+        let mut said = [0; 2];
+        process.stdout().expect("stdout").read_exact(&mut said).await.expect("it runs");
+        assert!(said == *b"up" && !processes(marker).is_empty(), "{marker}");
+        process.abort();
+        drop(process);
+        let ended = async {
+            while !processes(marker).is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let left = || format!("{marker}: {:?} still run", processes(marker));
+        tokio::time::timeout(Duration::from_secs(10), ended).await.unwrap_or_else(|_| panic!("{}", left()));
+    }
     world.end().await;
 }
 

@@ -219,7 +219,12 @@ impl Writer<'_> {
             answer: Content::Object(STATUS.into()),
             ..self.call("delete", "delete", "", "delete every selected")
         };
-        vec![self.list(""), create, delete]
+        let mut calls = vec![self.list(""), create];
+        // Namespaces go one by one.
+        if !self.resource.is("namespaces") {
+            calls.push(delete);
+        }
+        calls
     }
 
     fn on_object(&self) -> Vec<Operation> {

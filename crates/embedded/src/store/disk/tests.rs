@@ -59,7 +59,7 @@ fn empty(store: &Store, folder: &Path) {
 fn a_full_disk_refuses_writes_and_harms_nothing() {
     for stuck in [false, true] {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path(), 100).unwrap();
+        let store = Store::open(folder.path(), 100, |_, _| None).unwrap();
         write(&store, "before").unwrap();
         let revision = store.revision();
         fill(&store, folder.path(), 40, stuck);
@@ -71,19 +71,23 @@ fn a_full_disk_refuses_writes_and_harms_nothing() {
         // Killed here, or going on once there is room: both are whole.
         let copy = tempfile::tempdir().unwrap();
         fs::copy(folder.path().join("log"), copy.path().join("log")).unwrap();
-        assert_eq!(names(&Store::open(copy.path(), 100).unwrap()), ["before"], "stuck: {stuck}");
+        assert_eq!(names(&Store::open(copy.path(), 100, |_, _| None).unwrap()), ["before"], "stuck: {stuck}");
         empty(&store, folder.path());
         write(&store, "after").unwrap();
         assert_eq!(store.revision(), revision + 1);
         drop(store);
-        assert_eq!(names(&Store::open(folder.path(), 100).unwrap()), ["after", "before"], "stuck: {stuck}");
+        assert_eq!(
+            names(&Store::open(folder.path(), 100, |_, _| None).unwrap()),
+            ["after", "before"],
+            "stuck: {stuck}"
+        );
     }
 }
 
 #[test]
 fn a_torn_last_record_is_dropped_wherever_it_tears() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path(), 100).unwrap();
+    let store = Store::open(folder.path(), 100, |_, _| None).unwrap();
     write(&store, "one").unwrap();
     let whole = fs::read(folder.path().join("log")).unwrap().len();
     write(&store, "two").unwrap();
@@ -93,18 +97,22 @@ fn a_torn_last_record_is_dropped_wherever_it_tears() {
     for cut in whole..log.len() {
         let torn = tempfile::tempdir().unwrap();
         fs::write(torn.path().join("log"), &log[..cut]).unwrap();
-        let store = Store::open(torn.path(), 100).unwrap();
+        let store = Store::open(torn.path(), 100, |_, _| None).unwrap();
         assert_eq!((names(&store), store.revision()), (vec!["one".to_owned()], revision - 1), "cut at {cut}");
         write(&store, "three").unwrap();
         drop(store);
-        assert_eq!(names(&Store::open(torn.path(), 100).unwrap()), ["one", "three"], "cut at {cut}");
+        assert_eq!(
+            names(&Store::open(torn.path(), 100, |_, _| None).unwrap()),
+            ["one", "three"],
+            "cut at {cut}"
+        );
     }
 }
 
 #[test]
 fn a_kill_at_any_step_of_a_snapshot_costs_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path(), 100).unwrap();
+    let store = Store::open(folder.path(), 100, |_, _| None).unwrap();
     write(&store, "one").unwrap();
     write(&store, "two").unwrap();
     let old_log = fs::read(folder.path().join("log")).unwrap();
@@ -123,14 +131,18 @@ fn a_kill_at_any_step_of_a_snapshot_costs_nothing() {
         let killed = tempfile::tempdir().unwrap();
         fs::write(killed.path().join("log"), log).unwrap();
         fs::write(killed.path().join(name), bytes).unwrap();
-        assert_eq!(Store::open(killed.path(), 100).unwrap().fingerprint(), fingerprint, "{moment}");
+        assert_eq!(
+            Store::open(killed.path(), 100, |_, _| None).unwrap().fingerprint(),
+            fingerprint,
+            "{moment}"
+        );
     }
 }
 
 #[test]
 fn a_snapshot_that_fails_is_cleared_away_and_not_tried_again_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path(), 100).unwrap();
+    let store = Store::open(folder.path(), 100, |_, _| None).unwrap();
     write(&store, "one").unwrap();
     // A folder in the way of the new snapshot makes its last step fail.
     fs::create_dir(folder.path().join("snapshot")).unwrap();
@@ -167,7 +179,7 @@ fn an_old_log_behind_a_new_snapshot_changes_nothing() {
         let object = json!({"metadata": {"namespace": "n", "name": "a", "uid": "a"}, "data": {"a": value}});
         store.commit(vec![put(key, &object, Vec::new(), expect)]).unwrap();
     };
-    let store = Store::open(folder.path(), 100).unwrap();
+    let store = Store::open(folder.path(), 100, |_, _| None).unwrap();
     set(&store, "old", Expect::Absent);
     let log = fs::read(path("log")).unwrap();
     set(&store, "new", Expect::Revision(store.revision()));
@@ -181,7 +193,7 @@ fn an_old_log_behind_a_new_snapshot_changes_nothing() {
     drop(store);
     // Power was lost: the snapshot is down, that the log was emptied is not, and neither is its last line.
     fs::write(path("log"), log).unwrap();
-    let store = Store::open(folder.path(), 100).unwrap();
+    let store = Store::open(folder.path(), 100, |_, _| None).unwrap();
     assert_eq!(store.list("configmaps", None).rows[0].value()["data"]["a"], "new");
 }
 
@@ -190,7 +202,7 @@ fn nobody_else_reads_the_folder() {
     use std::os::unix::fs::PermissionsExt as _;
     let above = tempfile::tempdir().unwrap();
     let folder = above.path().join("data");
-    let store = Store::open(&folder, 100).unwrap();
+    let store = Store::open(&folder, 100, |_, _| None).unwrap();
     write(&store, "a").unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&folder), mode(&folder.join("log"))), (0o700, 0o600));

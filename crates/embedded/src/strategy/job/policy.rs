@@ -37,21 +37,17 @@ fn failure(errors: &mut Errors, path: &Path<'_>, spec: &Value) {
             let detail = "requires the backoffLimitPerIndex to be set";
             errors.push(FieldError::invalid(path.field("action"), "FailIndex", detail));
         }
-        let conditions = items(&rule["onPodConditions"]);
-        match (rule["onExitCodes"].is_null(), conditions.is_empty()) {
-            (false, false) => errors.push(FieldError::invalid(
-                path,
-                rule.clone(),
-                "specifying both OnExitCodes and OnPodConditions is not supported",
-            )),
-            (true, true) => errors.push(FieldError::invalid(
-                path,
-                rule.clone(),
-                "specifying one of OnExitCodes and OnPodConditions is required",
-            )),
-            (false, true) => exit_codes(errors, &path.field("onExitCodes"), &rule["onExitCodes"], spec),
-            (true, false) => pod_conditions(errors, &path.field("onPodConditions"), conditions),
+        let (codes, conditions) = (&rule["onExitCodes"], items(&rule["onPodConditions"]));
+        if !codes.is_null() {
+            exit_codes(errors, &path.field("onExitCodes"), codes, spec);
         }
+        pod_conditions(errors, &path.field("onPodConditions"), conditions);
+        let detail = match (codes.is_null(), conditions.is_empty()) {
+            (false, false) => "specifying both OnExitCodes and OnPodConditions is not supported",
+            (true, true) => "specifying one of OnExitCodes and OnPodConditions is required",
+            _ => continue,
+        };
+        errors.push(FieldError::invalid(path, rule.clone(), detail));
     }
 }
 

@@ -22,6 +22,10 @@ pub(in super::super) fn default_pod_spec(spec: &mut Object) {
     fill_text(spec, "restartPolicy", "Always");
     fill(spec, "securityContext", Object::new());
     fill(spec, "terminationGracePeriodSeconds", 30);
+    // Less than no time is a second.
+    if spec.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0) {
+        spec.insert("terminationGracePeriodSeconds".to_owned(), 1.into());
+    }
     fill_text(spec, "schedulerName", "default-scheduler");
     mirror_service_account(spec);
     for list in CONTAINER_LISTS {

@@ -155,6 +155,37 @@ fn families(errors: &mut Errors, path: &Path<'_>, spec: &Value) {
     }
 }
 
+/// What a Service asks of a cluster whose addresses are of one family. Without a selector it has none of them.
+pub(super) fn families_of_cluster(object: &Value) -> Vec<FieldError> {
+    let (path, spec) = (Path::Text("spec"), &object["spec"]);
+    let mut errors = Vec::new();
+    if spec["type"] == "ExternalName" || (is_headless(spec) && !is_set(&spec["selector"])) {
+        return errors;
+    }
+    if spec["ipFamilyPolicy"] == "RequireDualStack" {
+        let detail = "this cluster is not configured for dual-stack services";
+        errors.push(FieldError::invalid(path.field("ipFamilyPolicy"), "RequireDualStack", detail));
+    }
+    // Families that were not given follow from the addresses.
+    let addresses = path.field("clusterIPs");
+    for (index, address) in items(&spec["clusterIPs"]).iter().enumerate() {
+        if text(address).parse::<std::net::IpAddr>().is_ok_and(|address| address.is_ipv6()) {
+            let detail = "IPv6 is not configured on this cluster";
+            errors.push(FieldError::invalid(addresses.index(index), address.clone(), detail));
+        }
+    }
+    let list = path.field("ipFamilies");
+    for (index, family) in items(&spec["ipFamilies"]).iter().enumerate() {
+        // A family that contradicts the address is said elsewhere.
+        let settled = items(&spec["clusterIPs"]).get(index).is_some_and(is_set);
+        if family == "IPv6" && errors.is_empty() && !settled {
+            let detail = "not configured on this cluster";
+            errors.push(FieldError::invalid(list.index(index), "IPv6", detail));
+        }
+    }
+    errors
+}
+
 fn load_balancer(errors: &mut Errors, path: &Path<'_>, spec: &Value) {
     const ONLY: &str = "may only be used when `type` is 'LoadBalancer'";
     let balanced = spec["type"] == "LoadBalancer";

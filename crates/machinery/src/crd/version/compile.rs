@@ -8,7 +8,7 @@ use super::{FieldPath, Identity, Scale, SelectableField, Version};
 use crate::{
     crd::{PrinterColumn, column, defaults, flag, keywords, structural, text},
     error::{FieldError, Path},
-    schema::{Compiler, Schema},
+    schema::{Compiler, Schema, check_costs},
 };
 
 /// Where the parts of a version stand in messages: what all versions have alike is said to stand above them, since that is
@@ -61,11 +61,14 @@ pub(in crate::crd) fn compile(
         return None;
     }
     let name = text(document, "name").to_owned();
+    let schema = schema?;
+    let costs = check_costs(&schema, &Path::Text(&place.schema).field("openAPIV3Schema"));
     Some(Version {
+        costs,
         served: flag(document, "served"),
         storage: flag(document, "storage"),
         deprecation: deprecation(document, group, kind),
-        schema: Arc::new(schema?),
+        schema: Arc::new(schema),
         document: schema_document.cloned().unwrap_or_default(),
         status,
         scale,

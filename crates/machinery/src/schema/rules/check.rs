@@ -3,7 +3,7 @@
 //!
 //! The engine has no types of its own, so this follows the schema as far as fields and items lead and lets the rest pass.
 
-mod functions;
+pub(super) mod functions;
 
 use kube_cel::cel::{
     IdedExpr,

@@ -23,8 +23,8 @@ pub struct Rule {
     pub uses_old_self: bool,
     /// Whether the rule also runs where there is no value before.
     pub optional_old_self: bool,
-    expression: IdedExpr,
-    message_expression: Option<IdedExpr>,
+    pub(super) expression: IdedExpr,
+    pub(super) message_expression: Option<IdedExpr>,
 }
 
 impl Rule {

@@ -24,7 +24,7 @@ startsWith string strings.quote sub substring sum timestamp trim type uint upper
 ";
 
 /// The name of a function, with its library where the call has one: `math.abs`.
-pub(super) fn full_name(call: &CallExpr) -> String {
+pub(in crate::schema::rules) fn full_name(call: &CallExpr) -> String {
     if let Some(target) = &call.target
         && let Expr::Ident(library) = &target.expr
     {
