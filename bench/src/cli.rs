@@ -46,6 +46,8 @@ enum Command {
     Core,
     /// Create, bind, list and watch on the embedded cluster alone
     Embedded,
+    /// Gangs of 10,000 Pods in the scheduler's core, part of `core`
+    Gang,
     /// Where the time goes: the store alone, and plain servers that send the same bytes
     Limits,
     /// 10,000 nodes and 100,000 Pods: memory, and how a full list streams
@@ -93,6 +95,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
             Some(Command::Compare) => compare::run(options, true, &mut report).await,
             Some(Command::Core) => core::run(&mut report),
             Some(Command::Embedded) => compare::run(options, false, &mut report).await,
+            Some(Command::Gang) => core::gangs::run(&mut report),
             Some(Command::Limits) => limits::run(options, &mut report).await,
             Some(Command::Memory) => memory::run(&mut report).await,
             Some(Command::Packing(arguments)) => packing::run(arguments, &mut report),

@@ -4,6 +4,7 @@
 //! workload says so.
 
 mod accounts;
+pub(crate) mod gangs;
 mod growth;
 mod racks;
 mod reclaim;
@@ -16,6 +17,7 @@ use crate::report::Report;
 pub(crate) fn run(report: &mut Report) -> anyhow::Result<()> {
     growth::run(report)?;
     accounts::run(report)?;
+    gangs::run(report)?;
     reclaim::run(report)?;
     racks::run(report);
     unfit::run(report)

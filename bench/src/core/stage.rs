@@ -41,6 +41,7 @@ impl Stage {
         for number in 0..nodes {
             let mut node = Node { name: format!("node-{number}"), ..Node::default() };
             node.labels.insert("rack".to_owned(), format!("rack-{}", number / per_rack.max(1)));
+            node.labels.insert("kubernetes.io/hostname".to_owned(), node.name.clone());
             for (resource, amount) in
                 [(ResourceId::CPU, 96_000), (ResourceId::MEMORY, 1 << 40), (ResourceId::PODS, 110)]
             {
@@ -74,17 +75,28 @@ impl Stage {
 
     /// A group of equal Pods that start together.
     pub(super) fn submit(&mut self, group: Group, cards: u16) -> GroupId {
-        let (name, count) = (group.name.clone(), group.minimum);
-        let id = self.core.upsert_group(Group { created: self.now, ..group });
+        let count = group.minimum;
+        self.submit_pods(group, &Arc::new(Self::shape(cards)), count)
+    }
+
+    /// What a Pod with so many cards asks for.
+    pub(super) fn shape(cards: u16) -> Shape {
         let mut requests = Amounts::default();
         requests.set(ResourceId::CPU, 4000);
         requests.set(ResourceId::PODS, 1);
-        let shape = Arc::new(Shape {
+        Shape {
             namespace: "bench".to_owned(),
             requests,
             cards: CardRequest::whole(KIND, cards),
             ..Shape::default()
-        });
+        }
+    }
+
+    /// A group of so many equal Pods.
+    pub(super) fn submit_pods(&mut self, group: Group, shape: &Arc<Shape>, count: u32) -> GroupId {
+        let name = group.name.clone();
+        let labels = Arc::new(BTreeMap::from([("job".to_owned(), name.clone())]));
+        let id = self.core.upsert_group(Group { created: self.now, ..group });
         for _ in 0..count {
             self.pods += 1;
             let uid: Arc<str> = format!("{name}-{}", self.pods).into();
@@ -92,8 +104,8 @@ impl Stage {
                 namespace: "bench".into(),
                 name: Arc::clone(&uid),
                 uid,
-                labels: Arc::new(BTreeMap::new()),
-                shape: Arc::clone(&shape),
+                labels: Arc::clone(&labels),
+                shape: Arc::clone(shape),
                 volumes: Arc::default(),
                 group: id,
                 task: "".into(),

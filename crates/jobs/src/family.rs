@@ -6,13 +6,15 @@
 mod array;
 mod schedule;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use maar_api::{
     names,
     v1alpha1::{AIJob, AIJobSpec, AIJobStatus},
 };
 
-pub(crate) use array::indices;
+pub(crate) use array::{in_words, index, indices};
 
 use crate::{
     job::{Stay, stay},
@@ -25,6 +27,8 @@ use crate::{
 pub(crate) struct FamilyView<'a> {
     pub(crate) job: &'a AIJob,
     pub(crate) children: &'a [AIJob],
+    /// The children that the server has, by index, if it was asked: the watch may lag, and leaves out what it cannot read.
+    pub(crate) on_server: Option<&'a BTreeSet<u32>>,
     pub(crate) now: Timestamp,
 }
 
@@ -41,6 +45,8 @@ pub(crate) struct FamilyPlan {
     pub(crate) delete: Vec<AIJob>,
     /// The parent itself is over, and to go.
     pub(crate) expired: bool,
+    /// A child seems to have been deleted: the server has to be asked before that is believed.
+    pub(crate) doubtful: bool,
     pub(crate) again: Option<std::time::Duration>,
 }
 

@@ -75,8 +75,13 @@ pub(crate) enum Secrecy {
 
 /// A type of jobs.
 pub(crate) trait Kind: Sync {
-    /// Tasks it knows and may have only one Pod of each of, and that it must have.
+    /// Tasks that it must have.
     fn required(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Tasks that have one Pod, if they are there.
+    fn single(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -88,6 +93,16 @@ pub(crate) trait Kind: Sync {
     /// The tasks whose success is the job's; all if none is named.
     fn deciding<'a>(&self, _spec: &'a AIJobSpec) -> Vec<&'a str> {
         Vec::new()
+    }
+
+    /// The task at whose first Pod programs meet that go on without some of the others, and come and go as they like.
+    fn meeting(&self, _spec: &AIJobSpec) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether its programs learn when they start how many they are, and cannot learn it anew.
+    fn is_rigid(&self, _spec: &AIJobSpec) -> bool {
+        false
     }
 
     /// Variables of every container of a Pod, beside those that all jobs have.
@@ -138,6 +153,11 @@ pub(crate) fn of(job_type: JobType) -> &'static dyn Kind {
         JobType::DeepSpeed => &mpi::DeepSpeed,
         JobType::Ray => &ray::Ray,
     }
+}
+
+/// What a type is called where people write it.
+pub(crate) fn name(job_type: JobType) -> String {
+    serde_json::to_value(job_type).ok().and_then(|name| Some(name.as_str()?.to_owned())).unwrap_or_default()
 }
 
 /// The task of a name.

@@ -34,7 +34,7 @@ use crate::{
 pub(crate) use card::give as give_cards;
 pub use hide::{has_slices, hide_cards};
 pub(crate) use mount::{Mounts, mount};
-pub(crate) use node::restrict;
+pub(crate) use node::{restrict, tolerate_local_node};
 
 /// What the scheduler and the controllers say of a Pod; a template that said so would be taken at its word.
 const SPOKEN_BY_OTHERS: [&str; 4] = [
@@ -44,6 +44,8 @@ const SPOKEN_BY_OTHERS: [&str; 4] = [
     names::ANNOTATION_VISIBLE_CARDS,
 ];
 
+/// The variable with the number of Pods of the task.
+pub(crate) const REPLICAS: &str = "MAAR_REPLICAS";
 /// The variable with the number of the attempt.
 const ATTEMPT: &str = "MAAR_ATTEMPT";
 /// Annotations by which Volcano tells its Pods the number within the task, and that of the attempt.
@@ -144,7 +146,7 @@ fn environment(kind: &dyn Kind, place: &Place<'_>, attempt: i32) -> Vec<EnvVar> 
         variable("MAAR_JOB", place.job_name()),
         variable("MAAR_TASK", &place.task.name),
         index,
-        variable("MAAR_REPLICAS", place.task.replicas.to_string()),
+        variable(REPLICAS, place.task.replicas.to_string()),
         attempt,
     ];
     let labels = place.job.metadata.labels.as_ref();

@@ -14,5 +14,6 @@ mod jobs {
     mod prometheus;
     mod setup;
     mod volcano;
+    mod with_volcano;
     mod world;
 }

@@ -75,6 +75,8 @@ pub struct Core {
     sociable: BTreeSet<GroupId>,
     /// Pods that are being deleted and still have their places.
     terminating: BTreeSet<PodId>,
+    /// Pods on which a notice stands, by whichever process.
+    told: BTreeSet<PodId>,
     /// When to look at groups again that have waited for long.
     alarms: BTreeMap<Millis, BTreeSet<GroupId>>,
     /// Gangs of which some Pods have places and others not, and since when.
@@ -130,6 +132,7 @@ impl Core {
             dirty: BTreeSet::new(),
             sociable: BTreeSet::new(),
             terminating: BTreeSet::new(),
+            told: BTreeSet::new(),
             alarms: BTreeMap::new(),
             begun: BTreeMap::new(),
             free: Free::default(),

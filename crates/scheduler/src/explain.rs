@@ -38,6 +38,9 @@ pub struct Explanation {
     /// When it will start if nothing better comes, in milliseconds since 1970. Absent if nobody can say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<i64>,
+    /// When it must be over, and whether it can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Outlook>,
     /// Whether nodes are held for it.
     #[serde(default)]
     pub reserved: bool,
@@ -100,8 +103,34 @@ pub enum State {
         /// How many are still there.
         leaving: u32,
     },
+    /// Its deadline has passed.
+    TooLate,
     /// It can start, and will in the next pass.
     Next,
+}
+
+/// A deadline, and what is known of keeping it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outlook {
+    /// When it must be over, in milliseconds since 1970.
+    pub at: i64,
+    /// Whether it will be.
+    pub chance: Chance,
+}
+
+/// Whether a deadline can be kept. The longest run is what is counted with: who is faster may keep it all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Chance {
+    /// Nobody can say when it starts, or for how long it runs.
+    Unknown,
+    /// It starts early enough for its longest run.
+    Kept,
+    /// It starts before, but its longest run would end after it.
+    CutShort,
+    /// It does not start before.
+    Missed,
 }
 
 /// A limit that was reached. Amounts are as people write them.

@@ -3,6 +3,7 @@
 //! [`judge_node`] asks about the node alone, [`judge_room`] about what is left on it, and [`topology`] about the Pods
 //! around it. Each answers with the first [`Reason`] against the node, or none.
 
+mod beside;
 mod labels;
 mod node;
 mod room;
@@ -11,6 +12,7 @@ mod volumes;
 
 use crate::{ledger::Ledger, model::ResourceId};
 
+pub use beside::{clash, is_one_per_node, judge_host};
 pub use labels::{matches_selector, matches_term};
 pub use node::{hated_taints, judge_node, preference, tolerates};
 pub use room::{judge_promises, judge_room, pods_that_fit, room_for_cards};

@@ -102,7 +102,7 @@ impl SchedulerMetrics {
             metrics.groups.clone(),
         );
         let help = "Groups that wait, by reason: Suspended, UnknownGroup, WaitingForPods, LimitReached, NoRoom, NeverFits, \
-                    MakingRoom, Next; looked at a few at a time, each every half minute at most";
+                    MakingRoom, DeadlinePassed, Next; looked at a few at a time, each every half minute at most";
         registry.register("scheduler_waiting", help, None, metrics.waiting.clone());
         registry.register("scheduler_nodes", "Nodes that are known", None, metrics.nodes.clone());
         metrics

@@ -12,6 +12,7 @@ mod future;
 mod index;
 mod mix;
 pub(crate) mod random;
+mod ranking;
 mod refusal;
 mod scope;
 mod score;
@@ -24,14 +25,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     filter::{
-        Reason, judge_node, judge_promises, judge_room, judge_volumes, pods_that_fit,
+        Reason, is_one_per_node, judge_host, judge_node, judge_promises, judge_room, judge_volumes,
+        pods_that_fit,
         topology::{Question, Topology},
     },
     ledger::{Ledger, NodeState},
     model::{CardsTaken, NodeId, Pod, Shape, ShapeId},
 };
 
-use self::{future::Futures, index::Index, mix::Mix, view::Views, wishes::Wishes};
+use self::{future::Futures, index::Index, mix::Mix, ranking::Ranking, view::Views, wishes::Wishes};
 pub use self::{
     refusal::Refusal,
     scope::{Near, Pools, Scope},
@@ -57,6 +59,8 @@ pub struct Placer {
     views: Views,
     topology: Topology,
     indexes: HashMap<IndexKey, Index>,
+    /// The order of candidates for the gang that was asked about last.
+    ranking: Option<Ranking>,
     asked: u64,
 }
 
@@ -92,6 +96,7 @@ impl Placer {
             views: Views::default(),
             topology: Topology::default(),
             indexes: HashMap::new(),
+            ranking: None,
             asked: 0,
         }
     }
@@ -101,7 +106,7 @@ impl Placer {
         self.asked += 1;
         self.learn(ledger);
         let (key, index) = self.follow(ledger, pod, scope);
-        let chosen = self.choose(ledger, pod, scope, &index);
+        let chosen = self.choose(ledger, pod, scope, (&key, &index));
         self.indexes.insert(key, index);
         self.forget();
         let (id, state) = chosen.and_then(|id| match ledger.node(id) {
@@ -141,13 +146,14 @@ impl Placer {
     ) -> BTreeMap<String, u32> {
         let (key, index) = self.follow(ledger, pod, scope);
         let mut rooms = BTreeMap::new();
+        let most = if is_one_per_node(pod) { 1 } else { u32::MAX };
         for (id, _) in index.candidates() {
             let Some(state) = ledger.node(id).filter(|state| scope.judge_time(state).is_none()) else {
                 continue;
             };
             let value = state.node.labels.get(label).cloned().unwrap_or_default();
             let room: &mut u32 = rooms.entry(value).or_default();
-            *room = room.saturating_add(pods_that_fit(ledger, &pod.shape, state));
+            *room = room.saturating_add(pods_that_fit(ledger, &pod.shape, state).min(most));
         }
         self.indexes.insert(key, index);
         rooms
@@ -160,6 +166,7 @@ impl Placer {
             self.futures = Futures::new(draws);
             self.views.clear();
             self.indexes.clear();
+            self.ranking = None;
         }
     }
 
@@ -189,7 +196,7 @@ impl Placer {
         ledger: &Ledger,
         pod: &Pod,
         scope: &Scope,
-        index: &Index,
+        (key, index): (&IndexKey, &Index),
     ) -> Result<NodeId, Refusal> {
         let concerned = Topology::concerns(ledger, pod);
         if concerned {
@@ -216,6 +223,14 @@ impl Placer {
             && ask(first).is_none()
         {
             return Ok(first);
+        }
+        if let Some(near) = &scope.near
+            && !question.has_wishes()
+        {
+            let mut ranking = Ranking::follow(self.ranking.take(), key, near, ledger, index);
+            let found = ranking.first(ledger, index, ask);
+            self.ranking = Some(ranking);
+            return found;
         }
         let wishes = question.has_wishes().then(|| {
             let nodes = index.candidates().filter_map(|(id, _)| ledger.node(id));
@@ -252,4 +267,5 @@ fn judge(ledger: &Ledger, shape: &Shape, scope: &Scope, state: &NodeState) -> Op
         .judge_node(&state.node)
         .or_else(|| judge_node(shape, &state.node))
         .or_else(|| judge_room(ledger, shape, state))
+        .or_else(|| judge_host(ledger, shape, state))
 }

@@ -2,7 +2,7 @@
 //!
 //! Pure arithmetic on a [`Board`]: nodes with what is free on them, and units that may be asked to go. A unit is a Pod,
 //! or all the Pods of a gang that would be of no use without one of them. [`choose`] finds the units whose going costs
-//! least: fewest cards, then fewest Pods, then the youngest. Whether the claimant can really be placed then is for the
+//! least: fewest cards, then fewest Pods, then those who were told to go before, then the youngest. Whether the claimant can really be placed then is for the
 //! caller to try before anybody is asked.
 //!
 //! For Pods by themselves the choice is exact as far as cards go: per node a knapsack over its few cards gives the cost

@@ -5,6 +5,7 @@
 #![expect(clippy::panic, reason = "a test stops at the first surprise")]
 
 mod scheduler {
+    mod accounts;
     mod affinity;
     mod cards;
     mod checks;

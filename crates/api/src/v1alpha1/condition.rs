@@ -48,6 +48,8 @@ pub mod reasons {
     pub const POD_FAILED: &str = "PodFailed";
     /// A Pod was deleted or evicted by somebody else, or its node is gone.
     pub const POD_LOST: &str = "PodLost";
+    /// The number of its Pods was changed, and its programs have to begin again to know it.
+    pub const RESIZED: &str = "Resized";
     /// It ran longer than it may.
     pub const MAX_RUN_TIME: &str = "MaxRunTimeExceeded";
     /// Its deadline has passed.

@@ -26,7 +26,7 @@ pub struct LaunchSpec {
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("self.minPods <= self.maxPods").message("minPods is larger than maxPods"))]
 pub struct ElasticSpec {
-    /// It goes on with this many.
+    /// It starts, and goes on, with this many.
     #[schemars(range(min = 1, max = 10000))]
     pub min_pods: i32,
     /// It uses at most this many.
@@ -40,6 +40,13 @@ pub struct ElasticSpec {
 
 const fn ten() -> i32 {
     10
+}
+
+impl ElasticSpec {
+    /// How many of the workers must be able to start beside so many other Pods; `None` for tasks that have to be whole.
+    pub fn minimum_of(&self, task: &str, replicas: i32, others: i32) -> Option<i32> {
+        (task == "worker").then(|| self.min_pods.saturating_sub(others).clamp(0, replicas))
+    }
 }
 
 /// How Pods are stopped, so that they can save their work.

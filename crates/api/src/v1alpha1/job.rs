@@ -147,7 +147,16 @@ impl AIJobSpec {
 
     /// How many Pods must be able to start at once.
     pub fn minimum(&self) -> i32 {
-        self.min_available.unwrap_or_else(|| self.tasks.iter().map(TaskSpec::minimum).sum())
+        self.min_available.unwrap_or_else(|| self.tasks.iter().map(|task| self.minimum_of(task)).sum())
+    }
+
+    /// How many Pods of a task must be able to start.
+    pub fn minimum_of(&self, task: &TaskSpec) -> i32 {
+        let elastic = self.launch.as_ref().and_then(|launch| launch.elastic.as_ref());
+        let others =
+            self.tasks.iter().filter(|other| other.name != task.name).map(|other| other.replicas).sum();
+        let asked = elastic.and_then(|elastic| elastic.minimum_of(&task.name, task.replicas, others));
+        task.min.or(asked).unwrap_or(task.replicas)
     }
 
     /// How many Pods it has when it is complete.

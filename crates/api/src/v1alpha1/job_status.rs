@@ -198,6 +198,9 @@ pub struct ScheduleStatus {
     /// The last time for which a job was made or left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_time: Option<Time>,
+    /// The schedule that `lastTime` is about, such as `0 3 * * * Europe/Berlin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
     /// The next time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_time: Option<Time>,
@@ -218,6 +221,15 @@ pub struct ArrayStatus {
     pub succeeded: i32,
     /// How many ended otherwise.
     pub failed: i32,
+    /// The indices for which a job was made, as `0-9,12`. None is made for them again, also if theirs is deleted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub started_indices: String,
+    /// The indices that ended well.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub succeeded_indices: String,
+    /// The indices that ended otherwise, and those whose jobs were deleted before their end.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub failed_indices: String,
 }
 
 /// Why a job waits, and for how long.

@@ -21,7 +21,8 @@ pub struct TaskSpec {
     #[serde(default = "schema::one")]
     #[schemars(range(min = 1, max = 10000))]
     pub replicas: i32,
-    /// How many of them must be able to start, and be left, for the job to go on; all of them if it is not said.
+    /// How many of them must be able to start, and be left, for the job to go on. If it is not said, all of them; of the workers
+    /// of an elastic job as many as `launch.elastic.minPods` asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10000))]
     pub min: Option<i32>,
@@ -34,11 +35,4 @@ pub struct TaskSpec {
     /// The Pods. A change of it is for Pods made later; those that exist stay as they are.
     #[schemars(schema_with = "schema::pod_template")]
     pub template: PodTemplateSpec,
-}
-
-impl TaskSpec {
-    /// How many Pods must be able to start.
-    pub fn minimum(&self) -> i32 {
-        self.min.unwrap_or(self.replicas)
-    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::ResourceExt;
 use maar_api::{
     names,
     v1alpha1::{AIJob, AIJobStatus, ArrayStatus, JobPhase, reasons},
@@ -39,6 +40,77 @@ fn range(part: &str) -> Option<(u32, u32, u32)> {
     Some((first.parse().ok()?, last.parse().ok()?, step?))
 }
 
+/// Ascending numbers as [`indices`] reads them: `0-9,12`.
+pub(crate) fn in_words(indices: impl IntoIterator<Item = u32>) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for index in indices {
+        match runs.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(index) => *last = index,
+            _ => runs.push((index, index)),
+        }
+    }
+    let words = runs
+        .into_iter()
+        .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") });
+    words.collect::<Vec<_>>().join(",")
+}
+
+/// What is known of the indices that are wanted, from children and from what was written down of those that are gone. A
+/// child is written down when it is seen, not when it is made: nobody knows what became of a write that failed.
+#[derive(Debug, Default)]
+struct Books {
+    started: BTreeSet<u32>,
+    completed: BTreeSet<u32>,
+    failed: BTreeSet<u32>,
+}
+
+impl Books {
+    fn read(status: &AIJobStatus, wanted: &BTreeSet<u32>) -> Self {
+        let array = status.array.clone().unwrap_or_default();
+        let of = |text: &str| {
+            let all = if text.is_empty() { Vec::new() } else { indices(text).unwrap_or_default() };
+            all.into_iter().filter(|index| wanted.contains(index)).collect()
+        };
+        Self {
+            started: of(&array.started_indices),
+            completed: of(&array.succeeded_indices),
+            failed: of(&array.failed_indices),
+        }
+    }
+
+    /// What a child says counts more than what was written down.
+    fn enter(&mut self, index: u32, phase: JobPhase) {
+        self.started.insert(index);
+        self.completed.remove(&index);
+        self.failed.remove(&index);
+        match phase {
+            JobPhase::Completed => self.completed.insert(index),
+            phase if phase.is_final() => self.failed.insert(index),
+            _ => false,
+        };
+    }
+
+    /// Started, not over, and not among the children.
+    fn gone(&self, there: &BTreeSet<u32>) -> Vec<u32> {
+        let over = |index: &u32| self.completed.contains(index) || self.failed.contains(index);
+        self.started.difference(there).copied().filter(|index| !over(index)).collect()
+    }
+
+    fn status(&self, total: usize) -> ArrayStatus {
+        let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
+        let over = self.completed.len() + self.failed.len();
+        ArrayStatus {
+            total: number(total),
+            active: number(self.started.len().saturating_sub(over)),
+            succeeded: number(self.completed.len()),
+            failed: number(self.failed.len()),
+            started_indices: in_words(self.started.iter().copied()),
+            succeeded_indices: in_words(self.completed.iter().copied()),
+            failed_indices: in_words(self.failed.iter().copied()),
+        }
+    }
+}
+
 pub(super) fn plan(view: &FamilyView<'_>) -> FamilyPlan {
     let spec = &view.job.spec;
     let mut plan =
@@ -50,24 +122,24 @@ pub(super) fn plan(view: &FamilyView<'_>) -> FamilyPlan {
     let Some(array) = &spec.array else { return plan };
     let wanted: BTreeSet<u32> = indices(&array.indices).unwrap_or_default().into_iter().collect();
     let (kept, dropped): (Vec<&AIJob>, Vec<&AIJob>) =
-        view.children.iter().partition(|one| index(one).is_some_and(|index| wanted.contains(&index)));
-    let count = count(&kept, wanted.len());
+        view.children.iter().partition(|one| index(*one).is_some_and(|index| wanted.contains(&index)));
+    let books = keep_books(view, &kept, &wanted, &mut plan);
+    let count = books.status(wanted.len());
     let broken = array.failures_allowed.is_some_and(|most| count.failed > most);
     let stopping = spec.cancel || broken;
-    let left: Vec<&AIJob> = view.children.iter().filter(|one| !is_over(one)).collect();
+    let left = view.children.iter().filter(|one| !is_over(one)).count();
     let unwanted = if stopping { view.children.iter().collect() } else { dropped };
     let unwanted = unwanted.into_iter().filter(|one| !is_over(one) && !one.spec.cancel);
     plan.cancel = unwanted.cloned().collect();
-    let made: BTreeSet<u32> = kept.iter().filter_map(|one| index(one)).collect();
-    let missing: Vec<u32> = wanted.difference(&made).copied().collect();
+    let missing: Vec<u32> = wanted.difference(&books.started).copied().collect();
+    let over = left == 0 && count.active == 0 && (missing.is_empty() || stopping);
     if !stopping {
         let differing = kept.iter().filter(|one| !is_over(one) && one.spec.suspend != spec.suspend);
         plan.suspend = differing.map(|one| ((*one).clone(), spec.suspend)).collect();
         if !spec.suspend {
-            plan.create = next(view, &missing, left.len());
+            plan.create = next(view, &missing, left);
         }
     }
-    let over = left.is_empty() && (missing.is_empty() || stopping);
     plan.status.observed_generation = view.job.metadata.generation;
     plan.status.ready = Some(format!("{}/{}", count.succeeded, count.total));
     plan.status.array = Some(count);
@@ -75,22 +147,32 @@ pub(super) fn plan(view: &FamilyView<'_>) -> FamilyPlan {
     plan
 }
 
-/// The index that a child was made for.
-fn index(child: &AIJob) -> Option<u32> {
-    child.metadata.labels.as_ref()?.get(names::LABEL_ARRAY_INDEX)?.parse().ok()
+/// Brings what was written down up to date. A child that somebody deleted is not made again: what has ended is over, as an
+/// index of a Kubernetes Job is whose Pod is deleted; and who deletes a job that runs wants it to end, as `scancel` does.
+fn keep_books(
+    view: &FamilyView<'_>,
+    kept: &[&AIJob],
+    wanted: &BTreeSet<u32>,
+    plan: &mut FamilyPlan,
+) -> Books {
+    let mut books = Books::read(&plan.status, wanted);
+    let mut there: BTreeSet<u32> = view.on_server.cloned().unwrap_or_default();
+    for child in kept {
+        let Some(index) = index(*child) else { continue };
+        there.insert(index);
+        books.enter(index, child.status.as_ref().map(|status| status.phase).unwrap_or_default());
+    }
+    let gone = books.gone(&there);
+    plan.doubtful = !gone.is_empty() && view.on_server.is_none();
+    if !plan.doubtful {
+        books.failed.extend(gone);
+    }
+    books
 }
 
-fn count(children: &[&AIJob], total: usize) -> ArrayStatus {
-    let phase = |job: &AIJob| job.status.as_ref().map(|status| status.phase).unwrap_or_default();
-    let number = |wanted: &dyn Fn(JobPhase) -> bool| {
-        i32::try_from(children.iter().filter(|one| wanted(phase(one))).count()).unwrap_or(i32::MAX)
-    };
-    ArrayStatus {
-        total: i32::try_from(total).unwrap_or(i32::MAX),
-        active: number(&|phase| !phase.is_final()),
-        succeeded: number(&|phase| phase == JobPhase::Completed),
-        failed: number(&|phase| phase.is_final() && phase != JobPhase::Completed),
-    }
+/// The index that a child was made for.
+pub(crate) fn index<K: ResourceExt>(child: &K) -> Option<u32> {
+    child.labels().get(names::LABEL_ARRAY_INDEX)?.parse().ok()
 }
 
 /// The next children, as many as may be under way beside those that are.
@@ -129,7 +211,7 @@ fn conclude(view: &FamilyView<'_>, status: &mut AIJobStatus, over: bool, broken:
         (false, false) => (JobPhase::Running, Some(reasons::ARRAY_ACTIVE.to_owned())),
     };
     let now = Time(whole(view.now));
-    let ArrayStatus { total, active, succeeded, failed } = array;
+    let ArrayStatus { total, active, succeeded, failed, .. } = array;
     status.message =
         Some(format!("of {total} jobs {active} are under way, {succeeded} ended well, {failed} did not"));
     if before != status.phase {

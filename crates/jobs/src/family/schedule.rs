@@ -48,10 +48,13 @@ fn tick(
     plan: &mut FamilyPlan,
 ) {
     let Ok(schedule) = Schedule::parse(asked) else { return };
-    if plan.status.phase == JobPhase::Suspended {
-        // Times that have passed meanwhile are left out.
+    let said = format!("{} {}", asked.cron, asked.time_zone);
+    let changed = kept.said.as_ref().is_some_and(|before| *before != said);
+    if plan.status.phase == JobPhase::Suspended || changed {
+        // Times that have passed meanwhile are left out, and those before the change, when nobody asked for them.
         kept.last_time = Some(Time(whole(view.now)));
     }
+    kept.said = Some(said);
     let created = view.job.metadata.creation_timestamp.as_ref().map_or(view.now, |time| time.0);
     let since = kept.last_time.as_ref().map_or(created, |time| time.0);
     if let Some(due) = schedule.latest(since, view.now) {

@@ -24,7 +24,12 @@ impl Family {
     }
 
     fn step(&mut self) -> FamilyPlan {
-        let plan = plan(&FamilyView { job: &self.job, children: &self.children, now: self.now });
+        let view = FamilyView { job: &self.job, children: &self.children, on_server: None, now: self.now };
+        let mut plan = plan(&view);
+        if plan.doubtful {
+            let there = self.children.iter().filter_map(super::index).collect();
+            plan = super::plan(&FamilyView { on_server: Some(&there), ..view });
+        }
         self.children.extend(plan.create.clone());
         for cancelled in &plan.cancel {
             let child = self.children.iter_mut().find(|one| name::of(one) == name::of(cancelled)).unwrap();
@@ -97,6 +102,40 @@ fn an_array_gives_up_after_too_many_failures_and_can_be_cancelled() {
     assert_eq!(family.phase(), JobPhase::Aborted);
 }
 
+#[test]
+fn a_child_that_is_deleted_is_not_made_again() {
+    let mut family = Family::new(array("0-2"));
+    family.step();
+    family.end("train-0", JobPhase::Completed);
+    family.step();
+    // One that had ended and one that runs: the first has ended well whoever tidies up, the second was stopped.
+    family.children.retain(|one| name::of(one) == "train-2");
+    family.step();
+    assert_eq!(family.names(), ["train-2"]);
+    let count = family.job.status.clone().unwrap().array.unwrap();
+    assert_eq!((count.active, count.succeeded, count.failed), (1, 1, 1));
+    assert_eq!((count.succeeded_indices.as_str(), count.failed_indices.as_str()), ("0", "1"));
+    family.end("train-2", JobPhase::Completed);
+    family.step();
+    assert_eq!(family.phase(), JobPhase::Failed);
+    assert_eq!(family.job.status.unwrap().array.unwrap().succeeded_indices, "0,2");
+}
+
+#[test]
+fn a_child_that_the_watch_does_not_show_is_neither_deleted_nor_made_twice() {
+    let mut family = Family::new(array("0-1"));
+    family.step();
+    family.step();
+    let shown = [family.children[0].clone()];
+    let view = FamilyView { job: &family.job, children: &shown, on_server: None, now: family.now };
+    let guess = plan(&view);
+    assert!(guess.doubtful && guess.create.is_empty(), "{guess:#?}");
+    let there = [0, 1].into();
+    let told = plan(&FamilyView { on_server: Some(&there), ..view });
+    let count = told.status.array.unwrap();
+    assert_eq!((told.create.len(), count.active, count.failed), (0, 2, 0));
+}
+
 fn hourly(concurrency: &str) -> Build {
     job(JobType::Single).task("main", 1).set(
         "/schedule",
@@ -167,6 +206,23 @@ fn times_that_pass_while_a_schedule_is_suspended_are_left_out_though_nobody_look
     assert!(family.step().create.is_empty());
     family.pass(60);
     assert_eq!(family.step().create.len(), 1, "the next one is made");
+}
+
+#[test]
+fn a_schedule_that_is_changed_makes_nothing_for_times_before_the_change() {
+    let mut family = Family::new(hourly("Allow").set("/schedule/startingDeadlineSeconds", json!(null)));
+    family.pass(61);
+    assert_eq!(family.step().create.len(), 1);
+    family.pass(40);
+    family.job.spec.schedule.as_mut().unwrap().cron = "30 * * * *".to_owned();
+    assert!(family.step().create.is_empty(), "half past one was not asked for when it was half past one");
+    family.pass(50);
+    assert_eq!(family.step().create.len(), 1, "half past two was");
+    family.job.spec.schedule.as_mut().unwrap().time_zone = "Asia/Kolkata".to_owned();
+    family.pass(25);
+    assert!(family.step().create.is_empty(), "nor is it half past anything there");
+    family.pass(10);
+    assert_eq!(family.step().create.len(), 1, "three o'clock is half past eight in Kolkata");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is wrong with a job, as far as its spec alone can tell.
 
-use maar_api::v1alpha1::{AIJob, Backend, TaskSpec};
+use maar_api::v1alpha1::{AIJob, AIJobSpec, Backend, JobType, TaskSpec};
 
 use crate::{cron::Schedule, family::indices, kind, name};
 
@@ -14,10 +14,28 @@ pub(crate) fn problems(job: &AIJob) -> Vec<String> {
     let spec = &job.spec;
     let mut problems = Vec::new();
     let kind = kind::of(spec.job_type);
+    let job_type = kind::name(spec.job_type);
     for name in kind.required().iter().filter(|name| kind::find(spec, name).is_none()) {
-        problems.push(format!("a job of type {:?} has a task {name}", spec.job_type));
+        problems.push(format!("tasks: {name} is missing, which a job of type {job_type} needs"));
+    }
+    for task in kind.single().iter().filter_map(|name| kind::find(spec, name)) {
+        let TaskSpec { name, replicas, .. } = task;
+        if *replicas != 1 {
+            problems
+                .push(format!("tasks: {name} has {replicas} replicas, and a job of type {job_type} has one"));
+        }
+    }
+    if spec.launch.as_ref().is_some_and(|launch| launch.elastic.is_some())
+        && spec.job_type != JobType::PyTorch
+    {
+        problems.push(format!("launch.elastic is for type PyTorch, and this is of type {job_type}"));
     }
     problems.extend(kind.problems(spec));
+    problems.extend(port_problems(spec));
+    let nodes = spec.nodes.clone().unwrap_or_default();
+    if !nodes.include.is_empty() && nodes.include.iter().all(|name| nodes.exclude.contains(name)) {
+        problems.push("nodes: all that are included are excluded, too".to_owned());
+    }
     for name in spec.success_tasks.iter().filter(|name| kind::find(spec, name).is_none()) {
         problems.push(format!("successTasks names {name}, which is not a task"));
     }
@@ -73,6 +91,21 @@ fn name_problems(job: &AIJob) -> Vec<String> {
             "it has Pods called such as {host}, and the name of a host has at most {LONGEST_HOST} letters"
         )
     }));
+    problems
+}
+
+/// Ports that nobody would have, or that one name stands for twice.
+fn port_problems(spec: &AIJobSpec) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (at, port) in spec.ports.iter().enumerate() {
+        let name = &port.name;
+        if let Some(task) = port.task.as_deref().filter(|task| kind::find(spec, task).is_none()) {
+            problems.push(format!("ports: {name} is for task {task}, which is not a task"));
+        }
+        if spec.ports[..at].iter().any(|other| other.name == *name && other.task == port.task) {
+            problems.push(format!("ports: {name} is there twice"));
+        }
+    }
     problems
 }
 

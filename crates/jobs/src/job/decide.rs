@@ -51,6 +51,12 @@ pub(crate) fn decide(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) -> Dec
         resume(view.spec(), &mut plan.status, view.now);
         return Decision::GoOn;
     }
+    if is_resized(view.spec(), &current, &plan.status) {
+        begin_again(&mut plan.status, JobPhase::Restarting, reasons::RESIZED, view.now);
+        let message = "the number of its Pods was changed, and they were told another one when they started";
+        plan.status.message = Some(format!("{message}; all Pods are made again"));
+        return Decision::GoOn;
+    }
     let losses = Losses::of(view, seen, &current, plan);
     // Programs that start together fail together: who fails beside one that was taken away fails because of that.
     if !losses.is_whole()
@@ -115,6 +121,15 @@ fn resume(spec: &AIJobSpec, status: &mut AIJobStatus, now: Timestamp) {
     status.phase = JobPhase::Pending;
 }
 
+/// Whether there are Pods that were told of another number of Pods than there shall be, and cannot be told anew.
+fn is_resized(spec: &AIJobSpec, current: &[Seen<'_>], status: &AIJobStatus) -> bool {
+    let other = |task: &TaskSpec| {
+        let known = status.tasks.iter().find(|known| known.name == task.name);
+        known.is_some_and(|known| known.replicas != task.replicas)
+    };
+    !current.is_empty() && kind::of(spec.job_type).is_rigid(spec) && spec.tasks.iter().any(other)
+}
+
 /// Whether each Pod may be made again by itself.
 fn is_piecemeal(spec: &AIJobSpec) -> bool {
     spec.tasks.iter().all(|task| policy(spec, task) == RestartPolicy::Task)
@@ -132,7 +147,11 @@ fn has_succeeded(spec: &AIJobSpec, current: &[Seen<'_>], done: &Done) -> bool {
         let badly = current.iter().filter(failed).filter(|pod| !done.has(at, pod.index)).count();
         let well = done.count(at);
         let all = usize::try_from(task.replicas).unwrap_or(usize::MAX);
-        let enough = usize::try_from(task.minimum()).unwrap_or(usize::MAX).max(1);
+        if spec.success_tasks.is_empty() && kind::of(spec.job_type).meeting(spec) == Some(name) {
+            // Others may be fewer than asked for, and those who come late would meet nobody.
+            return done.has(at, 0);
+        }
+        let enough = usize::try_from(spec.minimum_of(task)).unwrap_or(usize::MAX).max(1);
         well + badly == all && well >= enough
     })
 }
@@ -186,7 +205,7 @@ fn is_spare(spec: &AIJobSpec, pod: &Seen<'_>, current: &[Seen<'_>]) -> bool {
     let Some(task) = pod.task.map(|at| &spec.tasks[at]) else { return true };
     let failed =
         current.iter().filter(|other| other.task == pod.task && other.state == State::Failed).count();
-    i32::try_from(failed).unwrap_or(i32::MAX) <= task.replicas - task.minimum()
+    i32::try_from(failed).unwrap_or(i32::MAX) <= task.replicas - spec.minimum_of(task)
 }
 
 /// The next wait is twice as long as the one before.

@@ -4,12 +4,11 @@
 //! somebody who tidies up.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use maar_api::v1alpha1::{AIJobSpec, AIJobStatus, TaskSpec};
 
 use super::observe::{Seen, State, is_current};
-use crate::family::indices;
+use crate::family::{in_words, indices};
 
 /// Numbers of the Pods that have ended well in this attempt, by the position of their task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,18 +41,8 @@ impl Done {
 
     /// Such as `0-3,7`; none if there is nothing to say.
     pub(crate) fn text(&self, task: usize) -> Option<String> {
-        let mut text = String::new();
-        let mut all = self.0.get(task)?.iter().copied().peekable();
-        while let Some(first) = all.next() {
-            let mut last = first;
-            while let Some(next) = all.next_if_eq(&(last + 1)) {
-                last = next;
-            }
-            let comma = if text.is_empty() { "" } else { "," };
-            let range = if first == last { String::new() } else { format!("-{last}") };
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{comma}{first}{range}");
-        }
+        let all = self.0.get(task)?.iter().filter_map(|index| u32::try_from(*index).ok());
+        let text = in_words(all);
         (!text.is_empty()).then_some(text)
     }
 }

@@ -128,21 +128,12 @@ impl World {
     /// Gives a Pod a phase, and a node.
     pub(crate) fn become_(&mut self, name: &str, phase: &str) {
         let pod = self.pods.iter_mut().find(|pod| pod.metadata.name.as_deref() == Some(name)).unwrap();
-        pod.spec.get_or_insert_default().node_name = Some("node-1".to_owned());
-        let mut status = json!({ "phase": phase });
-        if phase == "Failed" {
-            status["containerStatuses"] = json!([{ "name": "main", "image": "i", "imageID": "", "ready": false,
-                "restartCount": 0, "state": { "terminated": { "exitCode": 3, "reason": "Error" } } }]);
-        }
-        pod.status = serde_json::from_value(status).unwrap();
+        set_phase(pod, phase);
     }
 
     /// Gives all Pods a phase.
     pub(crate) fn all_become(&mut self, phase: &str) {
-        let names: Vec<String> = self.pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect();
-        for name in &names {
-            self.become_(name, phase);
-        }
+        self.pods.iter_mut().for_each(|pod| set_phase(pod, phase));
     }
 
     pub(crate) fn pass(&mut self, seconds: i64) {
@@ -166,4 +157,14 @@ impl World {
 pub(crate) fn pod_of(job: &AIJob, task: &str, index: i32) -> Pod {
     let task: &TaskSpec = job.spec.tasks.iter().find(|one| one.name == task).unwrap();
     render(&Place { job, task, index }, 0)
+}
+
+fn set_phase(pod: &mut Pod, phase: &str) {
+    pod.spec.get_or_insert_default().node_name = Some("node-1".to_owned());
+    let mut status = json!({ "phase": phase });
+    if phase == "Failed" {
+        status["containerStatuses"] = json!([{ "name": "main", "image": "i", "imageID": "", "ready": false,
+            "restartCount": 0, "state": { "terminated": { "exitCode": 3, "reason": "Error" } } }]);
+    }
+    pod.status = serde_json::from_value(status).unwrap();
 }

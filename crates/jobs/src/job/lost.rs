@@ -1,14 +1,14 @@
 //! Pods that are lost without having failed: they are made again, and no retry is taken for it.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use maar_api::v1alpha1::{JobPhase, RestartPolicy, reasons};
+use maar_api::v1alpha1::{AIJobSpec, JobPhase, RestartPolicy, TaskSpec, reasons};
 
 use super::{
     decide::{LONGEST_BACK_OFF, begin_again, policy, wait},
     observe::{Loss, Seen, State},
     plan::{Plan, View, missing},
 };
-use crate::status::whole;
+use crate::{kind, status::whole};
 
 /// What was lost.
 #[derive(Debug)]
@@ -28,10 +28,11 @@ impl<'a> Losses<'a> {
         let undone = current.iter().filter(|pod| pod.task.is_none_or(|at| !plan.done.has(at, pod.index)));
         let going: Vec<_> = undone.filter_map(|pod| Some((pod, pod.loss()?))).collect();
         let together =
-            |pod: &Seen<'_>| pod.task.is_some_and(|at| policy(spec, &spec.tasks[at]) != RestartPolicy::Task);
+            |pod: &Seen<'_>| pod.task.is_some_and(|at| are_together(spec, &spec.tasks[at], pod.index));
         let started = plan.status.attempt_start_time.is_some();
         let whole = going.iter().any(|(pod, _)| together(pod) && (started || pod.state != State::Waiting));
-        Self { going, whole, vanished: vanished(view, seen, plan) }
+        let too_few = started && too_few_are_left(spec, &going);
+        Self { going, whole: whole || too_few, vanished: vanished(view, seen, plan) }
     }
 
     /// Whether all Pods have to be made again.
@@ -75,6 +76,24 @@ impl<'a> Losses<'a> {
     }
 }
 
+/// Whether the others cannot go on without a Pod. Those of an elastic job can, unless it is the one where they meet.
+fn are_together(spec: &AIJobSpec, task: &TaskSpec, index: i32) -> bool {
+    let meeting = kind::of(spec.job_type).meeting(spec);
+    let is_spare = meeting.is_some_and(|meeting| task.name != meeting || index != 0);
+    policy(spec, task) != RestartPolicy::Task && !is_spare
+}
+
+/// Whether an elastic job has lost more than it can spare.
+fn too_few_are_left(spec: &AIJobSpec, going: &[(&Seen<'_>, Loss)]) -> bool {
+    let elastic = kind::of(spec.job_type).meeting(spec).is_some();
+    elastic
+        && spec.tasks.iter().enumerate().any(|(at, task)| {
+            let lost = going.iter().filter(|(pod, _)| pod.task == Some(at)).count();
+            let spare = usize::try_from(task.replicas - spec.minimum_of(task)).unwrap_or(0);
+            policy(spec, task) != RestartPolicy::Task && lost > spare
+        })
+}
+
 /// Whether a Pod is gone without a trace that a started attempt had, of a task that starts together.
 fn vanished(view: &View<'_>, seen: &[Seen<'_>], plan: &Plan) -> bool {
     let status = &plan.status;
@@ -83,7 +102,7 @@ fn vanished(view: &View<'_>, seen: &[Seen<'_>], plan: &Plan) -> bool {
     }
     missing(view, seen, &plan.done).iter().any(|place| {
         let known = status.tasks.iter().find(|task| task.name == place.task.name);
-        policy(view.spec(), place.task) != RestartPolicy::Task
+        are_together(view.spec(), place.task, place.index)
             && known.is_some_and(|task| place.index < task.replicas)
     })
 }

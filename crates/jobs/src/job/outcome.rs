@@ -176,7 +176,8 @@ fn enough(spec: &AIJobSpec, current: &[&Seen<'_>], done: &Done) -> bool {
     let counts: Vec<i32> =
         (0..spec.tasks.len()).map(|at| i32::try_from(count(at)).unwrap_or(i32::MAX)).collect();
     let total: i32 = counts.iter().sum();
-    spec.tasks.iter().zip(&counts).all(|(task, count)| *count >= task.minimum()) && total >= spec.minimum()
+    let all = spec.tasks.iter().zip(&counts).all(|(task, count)| *count >= spec.minimum_of(task));
+    all && total >= spec.minimum()
 }
 
 /// Nodes and cards of the Pods that are left; those of the end are kept when the Pods are gone.

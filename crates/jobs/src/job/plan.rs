@@ -1,6 +1,6 @@
 //! What to do next: job, Pods and time in, writes out.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
@@ -145,15 +145,13 @@ fn going_on(view: &View<'_>, seen: &[Seen<'_>], plan: &mut Plan) {
 /// Places of the job for which there is no Pod of any attempt, and whose work is not done.
 pub(crate) fn missing<'a>(view: &View<'a>, seen: &[Seen<'_>], done: &Done) -> Vec<Place<'a>> {
     let job = view.job;
+    let names: HashSet<&str> = seen.iter().map(Seen::name).collect();
     let places = job.spec.tasks.iter().enumerate().flat_map(|(at, task)| {
         let left = (0..task.replicas).filter(move |index| !done.has(at, *index));
         left.map(move |index| Place { job, task, index })
     });
     places
-        .filter(|place| {
-            let name = name::pod(name::of(job), &place.task.name, place.index);
-            seen.iter().all(|pod| pod.name() != name)
-        })
+        .filter(|place| !names.contains(&*name::pod(name::of(job), &place.task.name, place.index)))
         .collect()
 }
 

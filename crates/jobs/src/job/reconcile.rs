@@ -4,7 +4,7 @@
 //! on it. Then what Pods need, then Pods. Pods are created, not applied: an apply could reach a Pod of the same name that
 //! is on its way out.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use futures::{
     FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _, future::BoxFuture, stream,
@@ -211,7 +211,12 @@ impl Jobs {
         let own = children.iter().filter(|child| own::belongs_to(&***child, job.metadata.uid.as_deref()));
         let children: Vec<AIJob> = own.map(|child| (**child).clone()).collect();
         let now = self.context.environment.clock.now();
-        let mut plan = family::plan(&FamilyView { job, children: &children, now });
+        let view = FamilyView { job, children: &children, on_server: None, now };
+        let mut plan = family::plan(&view);
+        if plan.doubtful {
+            let on_server = self.read_indices(key, job).await?;
+            plan = family::plan(&FamilyView { on_server: Some(&on_server), ..view });
+        }
         let valid = Say { kind: condition_types::VALID, holds: true, reason: reasons::AS_ASKED, message: "" };
         set_condition(&mut plan.status.conditions, job.metadata.generation, now, &valid);
         let result = self.carry_out_family(key, job, &plan).await;
@@ -224,6 +229,15 @@ impl Jobs {
         }
         self.write_status(job, &plan.status).await?;
         Ok(plan.again.map_or(Next::AwaitChange, Next::After))
+    }
+
+    /// The indices of an array for which the server has a child.
+    async fn read_indices(&self, key: &Key, job: &AIJob) -> Result<BTreeSet<u32>, Error> {
+        let params = ListParams::default().labels(&format!("{}={}", names::LABEL_PARENT, key.name));
+        let list = self.job_api(key).list_metadata(&params).await;
+        let list = list.map_err(|source| Error::in_step(format!("list the jobs of {key}"), source))?;
+        let own = list.items.iter().filter(|child| own::belongs_to(*child, job.metadata.uid.as_deref()));
+        Ok(own.filter_map(family::index).collect())
     }
 
     async fn carry_out_family(&self, key: &Key, job: &AIJob, plan: &FamilyPlan) -> Result<(), JobError> {

@@ -271,6 +271,119 @@ fn more_replicas_are_not_lost_ones() {
 }
 
 #[test]
+fn programs_that_were_told_how_many_they_are_begin_again_when_that_changes() {
+    let rows = [
+        (job(JobType::PyTorch).task("master", 1).task("worker", 2), 1),
+        (job(JobType::TensorFlow).task("chief", 1).task("worker", 2), 1),
+        (job(JobType::Mpi).task("launcher", 1).task("worker", 2), 1),
+        (job(JobType::DeepSpeed).task("launcher", 1).task("worker", 2), 1),
+    ];
+    for (build, task) in rows {
+        for replicas in [1, 3] {
+            let mut world = running(World::new(build.clone()));
+            world.job.spec.tasks[task].replicas = replicas;
+            world.step();
+            assert_eq!(world.stands(), ("Restarting".to_owned(), "Resized".to_owned()));
+            world.sweep();
+            world.settle();
+            let status = world.job.status.clone().unwrap();
+            assert_eq!((status.attempt, status.retries), (1, 0), "{:?}", world.job.spec.job_type);
+            assert_eq!(world.names().len(), 1 + usize::try_from(replicas).unwrap());
+            world.all_become("Running");
+            world.settle();
+            assert_eq!((world.stands().0.as_str(), world.job.status.unwrap().attempt), ("Running", 1));
+        }
+    }
+}
+
+#[test]
+fn programs_that_find_each_other_while_they_run_grow_and_shrink() {
+    let elastic = json!({ "elastic": { "minPods": 1, "maxPods": 4 } });
+    for build in [
+        job(JobType::PyTorch).task("worker", 2).set("/launch", elastic),
+        job(JobType::Ray).task("head", 1).task("worker", 2),
+    ] {
+        let mut world = running(World::new(build));
+        let last = world.job.spec.tasks.len() - 1;
+        for replicas in [3, 1] {
+            world.job.spec.tasks[last].replicas = replicas;
+            world.settle();
+            world.all_become("Running");
+            world.settle();
+            let status = world.job.status.clone().unwrap();
+            assert_eq!((world.stands().0.as_str(), status.attempt), ("Running", 0));
+            assert_eq!(status.tasks[last].running, replicas);
+        }
+    }
+}
+
+fn elastic(least: i32) -> World {
+    let launch = json!({ "elastic": { "minPods": least, "maxPods": 4 } });
+    World::new(job(JobType::PyTorch).task("worker", 4).set("/launch", launch))
+}
+
+#[test]
+fn an_elastic_job_runs_with_as_few_as_it_goes_on_with_and_ends_with_the_pod_they_meet_at() {
+    let mut world = elastic(2);
+    world.settle();
+    world.become_("train-worker-0", "Running");
+    world.settle();
+    assert_eq!(world.stands().0, "Pending");
+    world.become_("train-worker-2", "Running");
+    world.settle();
+    assert_eq!(world.stands().0, "Running", "the others come when there is room");
+    world.become_("train-worker-2", "Succeeded");
+    world.settle();
+    assert_eq!(world.stands().0, "Running");
+    world.become_("train-worker-0", "Succeeded");
+    world.settle();
+    world.sweep();
+    world.settle();
+    assert_eq!(world.stands().0, "Completed", "who came now would meet nobody");
+}
+
+#[test]
+fn an_elastic_job_goes_on_without_a_pod_it_has_lost_but_not_without_the_one_they_meet_at() {
+    let attempt = |world: &World| world.job.status.as_ref().unwrap().attempt;
+    let evicted = |world: &mut World, names: &[&str]| {
+        let time = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(world.now);
+        for pod in &mut world.pods {
+            if names.contains(&pod.metadata.name.as_deref().unwrap()) {
+                pod.metadata.deletion_timestamp = Some(time.clone());
+            }
+        }
+        world.step();
+    };
+    let mut world = running(elastic(2));
+    evicted(&mut world, &["train-worker-3"]);
+    assert_eq!((world.stands().0.as_str(), attempt(&world)), ("Running", 0));
+    world.sweep();
+    assert!(!world.plan().doubtful, "nor when it has gone without a trace");
+    world.pass(60);
+    world.settle();
+    assert_eq!(world.names().len(), 4, "it is made again: {:?}", world.names());
+    let mut world = running(elastic(2));
+    evicted(&mut world, &["train-worker-0"]);
+    assert_eq!((world.stands().0.as_str(), attempt(&world)), ("Restarting", 1));
+    let mut world = running(elastic(3));
+    evicted(&mut world, &["train-worker-2", "train-worker-3"]);
+    assert_eq!((world.stands().0.as_str(), attempt(&world)), ("Restarting", 1), "too few are left");
+}
+
+#[test]
+fn a_job_of_ten_thousand_pods_makes_each_once() {
+    let mut world = World::new(job(JobType::Single).task("main", 10_000));
+    assert_eq!(world.step().create.len(), 10_000);
+    world.all_become("Running");
+    assert!(world.step().create.is_empty());
+    assert_eq!(world.stands().0, "Running");
+    world.pods.remove(9_999);
+    world.pods.remove(17);
+    let lost = world.plan();
+    assert_eq!((lost.doubtful, lost.status.attempt), (true, 1), "two have vanished");
+}
+
+#[test]
 fn suspending_gives_notice_and_resuming_begins_anew() {
     let mut world = running(World::new(
         job(JobType::PyTorch).task("worker", 2).set("/stop", json!({ "noticeSeconds": 60 })),
@@ -375,6 +488,52 @@ fn what_makes_no_sense_is_named() {
         .build();
     insta::assert_snapshot!(problems(&wrong).join("\n"));
     assert!(problems(&ddp().job).is_empty());
+}
+
+#[test]
+fn what_would_be_passed_over_in_silence_is_named() {
+    let single = || job(JobType::Single).task("main", 1);
+    let rows = [
+        (
+            job(JobType::Mpi).task("launcher", 2).task("worker", 1),
+            "tasks: launcher has 2 replicas, and a job of type MPI has one",
+        ),
+        (job(JobType::Ray).task("head", 3), "tasks: head has 3 replicas, and a job of type Ray has one"),
+        (
+            job(JobType::PyTorch).task("master", 2),
+            "tasks: master has 2 replicas, and a job of type PyTorch has one",
+        ),
+        (
+            job(JobType::TensorFlow).task("chief", 2),
+            "tasks: chief has 2 replicas, and a job of type TensorFlow has one",
+        ),
+        (job(JobType::Ray).task("worker", 1), "tasks: head is missing, which a job of type Ray needs"),
+        (
+            job(JobType::PyTorch)
+                .task("worker", 5)
+                .set("/launch", json!({ "elastic": { "minPods": 1, "maxPods": 4 } })),
+            "launch.elastic: there are 5 Pods, and minPods and maxPods allow 1 to 4",
+        ),
+        (
+            single().set("/launch", json!({ "elastic": { "minPods": 1, "maxPods": 4 } })),
+            "launch.elastic is for type PyTorch, and this is of type Single",
+        ),
+        (
+            single().set("/ports", json!([{ "name": "http", "port": 80, "task": "nobody" }])),
+            "ports: http is for task nobody, which is not a task",
+        ),
+        (
+            single().set("/ports", json!([{ "name": "http", "port": 80 }, { "name": "http", "port": 81 }])),
+            "ports: http is there twice",
+        ),
+        (
+            single().set("/nodes", json!({ "include": ["b"], "exclude": ["a", "b"] })),
+            "nodes: all that are included are excluded, too",
+        ),
+    ];
+    for (build, want) in rows {
+        assert_eq!(problems(&build.build()), [want]);
+    }
 }
 
 #[test]

@@ -36,7 +36,7 @@ use crate::{
     name, own,
     status::{Say, bounded, set_condition, whole},
 };
-use manifest::{GENERATION, manifest, verdict};
+use manifest::{GENERATION, manifest, resized, verdict};
 use mirror::{mirror, task_status};
 
 pub(crate) async fn reconcile(jobs: &Jobs, job: &AIJob) -> Result<Next, JobError> {
@@ -156,7 +156,7 @@ async fn write(
     job: &AIJob,
     found: Option<&DynamicObject>,
 ) -> Result<DynamicObject, kube::Error> {
-    let mut wanted = manifest(job);
+    let mut wanted = found.map_or_else(|| manifest(job), |found| resized(job, &found.data));
     let generation = wanted["metadata"]["annotations"][GENERATION].as_str();
     if let Some(found) = found {
         if found.annotations().get(GENERATION).map(String::as_str) == generation {

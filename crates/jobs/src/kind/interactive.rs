@@ -47,13 +47,19 @@ pub(crate) fn jupyter(port: i32) -> Vec<String> {
     shell.into_iter().chain(options).map(str::to_owned).collect()
 }
 
-/// The same of code-server, whose links are relative.
+/// The same of code-server, whose links are relative. Variables that images set (`CODE_SERVER_HOST`, `PORT`) go before
+/// `--bind-addr`, and would open it to the network of the cluster; before these options they do not go. Neither is it told
+/// anything by a file of the image or of its user, which could have it listen elsewhere, or speak TLS.
 pub(crate) fn code_server(port: i32) -> Vec<String> {
-    let address = format!("127.0.0.1:{port}");
+    let port = port.to_string();
     words([
         "code-server",
-        "--bind-addr",
-        &address,
+        "--config",
+        "/dev/null",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        &port,
         "--auth",
         "none",
         "--disable-telemetry",

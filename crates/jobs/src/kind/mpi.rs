@@ -50,11 +50,6 @@ fn sshd(port: i32) -> Vec<String> {
     words(["/usr/sbin/sshd", "-D", "-e", "-p", &port, "-h", &host_key, "-o", &keys, "-o", "StrictModes=no"])
 }
 
-fn problems(spec: &AIJobSpec) -> Vec<String> {
-    let single = find(spec, "launcher").is_none_or(|launcher| launcher.replicas == 1);
-    if single { Vec::new() } else { vec!["there is one launcher".to_owned()] }
-}
-
 fn launcher(spec: &AIJobSpec) -> Vec<&str> {
     find(spec, "launcher").map(|task| task.name.as_str()).into_iter().collect()
 }
@@ -64,12 +59,16 @@ impl Kind for Mpi {
         &["launcher", "worker"]
     }
 
-    fn problems(&self, spec: &AIJobSpec) -> Vec<String> {
-        problems(spec)
+    fn single(&self) -> &'static [&'static str] {
+        &["launcher"]
     }
 
     fn deciding<'a>(&self, spec: &'a AIJobSpec) -> Vec<&'a str> {
         launcher(spec)
+    }
+
+    fn is_rigid(&self, _spec: &AIJobSpec) -> bool {
+        true
     }
 
     fn environment(&self, place: &Place<'_>) -> Vec<EnvVar> {
@@ -120,12 +119,16 @@ impl Kind for DeepSpeed {
         &["launcher", "worker"]
     }
 
-    fn problems(&self, spec: &AIJobSpec) -> Vec<String> {
-        problems(spec)
+    fn single(&self) -> &'static [&'static str] {
+        &["launcher"]
     }
 
     fn deciding<'a>(&self, spec: &'a AIJobSpec) -> Vec<&'a str> {
         launcher(spec)
+    }
+
+    fn is_rigid(&self, _spec: &AIJobSpec) -> bool {
+        true
     }
 
     fn environment(&self, place: &Place<'_>) -> Vec<EnvVar> {

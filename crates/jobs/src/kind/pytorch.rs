@@ -28,25 +28,37 @@ fn pods(spec: &AIJobSpec) -> i32 {
 }
 
 impl Kind for PyTorch {
+    fn single(&self) -> &'static [&'static str] {
+        &["master"]
+    }
+
     fn problems(&self, spec: &AIJobSpec) -> Vec<String> {
         let mut problems = Vec::new();
         if pods(spec) == 0 {
-            problems.push("a PyTorch job has a task master, a task worker, or both".to_owned());
-        }
-        if find(spec, "master").is_some_and(|master| master.replicas != 1) {
-            problems.push("there is one master".to_owned());
+            problems.push("tasks: a job of type PyTorch needs master, worker, or both".to_owned());
         }
         if let Some(elastic) = elastic(spec)
             && !(elastic.min_pods..=elastic.max_pods).contains(&pods(spec))
         {
             let ElasticSpec { min_pods, max_pods, .. } = elastic;
-            problems.push(format!("{} Pods are not between {min_pods} and {max_pods}", pods(spec)));
+            let pods = pods(spec);
+            problems.push(format!(
+                "launch.elastic: there are {pods} Pods, and minPods and maxPods allow {min_pods} to {max_pods}"
+            ));
         }
         problems
     }
 
     fn deciding<'a>(&self, spec: &'a AIJobSpec) -> Vec<&'a str> {
         find(spec, first(spec)).map(|task| task.name.as_str()).into_iter().collect()
+    }
+
+    fn meeting(&self, spec: &AIJobSpec) -> Option<&'static str> {
+        elastic(spec).map(|_| first(spec))
+    }
+
+    fn is_rigid(&self, spec: &AIJobSpec) -> bool {
+        elastic(spec).is_none()
     }
 
     fn environment(&self, place: &Place<'_>) -> Vec<EnvVar> {

@@ -17,9 +17,8 @@ impl Kind for Ray {
         &["head"]
     }
 
-    fn problems(&self, spec: &AIJobSpec) -> Vec<String> {
-        let single = find(spec, "head").is_none_or(|head| head.replicas == 1);
-        if single { Vec::new() } else { vec!["there is one head".to_owned()] }
+    fn single(&self) -> &'static [&'static str] {
+        &["head"]
     }
 
     fn deciding<'a>(&self, spec: &'a AIJobSpec) -> Vec<&'a str> {

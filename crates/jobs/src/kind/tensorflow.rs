@@ -16,15 +16,14 @@ const CLUSTER: [&str; 3] = ["chief", "worker", "ps"];
 const PORT: i32 = 2222;
 
 impl Kind for TensorFlow {
+    fn single(&self) -> &'static [&'static str] {
+        &["chief"]
+    }
+
     fn problems(&self, spec: &AIJobSpec) -> Vec<String> {
-        let mut problems = Vec::new();
-        if find(spec, "worker").is_none() && find(spec, "chief").is_none() {
-            problems.push("a TensorFlow job has a task worker or chief".to_owned());
-        }
-        if find(spec, "chief").is_some_and(|chief| chief.replicas != 1) {
-            problems.push("there is one chief".to_owned());
-        }
-        problems
+        let some = find(spec, "worker").is_some() || find(spec, "chief").is_some();
+        let missing = "tasks: a job of type TensorFlow needs worker, chief, or both".to_owned();
+        if some { Vec::new() } else { vec![missing] }
     }
 
     fn deciding<'a>(&self, spec: &'a AIJobSpec) -> Vec<&'a str> {
@@ -33,6 +32,10 @@ impl Kind for TensorFlow {
             .filter_map(|name| find(spec, name))
             .map(|task| task.name.as_str())
             .collect()
+    }
+
+    fn is_rigid(&self, _spec: &AIJobSpec) -> bool {
+        true
     }
 
     fn environment(&self, place: &Place<'_>) -> Vec<EnvVar> {

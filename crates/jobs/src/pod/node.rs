@@ -18,9 +18,26 @@ pub(crate) fn restrict(spec: &mut PodSpec, nodes: Option<&NodesSpec>, account: &
         effect: Some("NoSchedule".to_owned()),
         toleration_seconds: None,
     });
+    if nodes.is_some_and(|nodes| !nodes.include.is_empty()) {
+        // Whoever names nodes may name this one.
+        tolerate_local_node(spec);
+    }
     let wanted = nodes.map(requirements).unwrap_or_default();
     if !wanted.is_empty() {
         demand(spec, &wanted);
+    }
+}
+
+/// Lets a Pod onto the node of `maar up` that runs programs of its machine: what it runs there is real, without a card.
+pub(crate) fn tolerate_local_node(spec: &mut PodSpec) {
+    let local = Toleration {
+        key: Some("maar.io/local".to_owned()),
+        operator: Some("Exists".to_owned()),
+        ..Toleration::default()
+    };
+    let tolerations = spec.tolerations.get_or_insert_default();
+    if !tolerations.contains(&local) {
+        tolerations.push(local);
     }
 }
 

@@ -124,6 +124,17 @@ fn everything_that_can_be_asked_for() {
 }
 
 #[test]
+fn who_names_nodes_may_name_the_one_that_runs_programs_of_its_machine() {
+    let on = |nodes: Value| {
+        let job = job(JobType::Jupyter).task("main", 1).set("/nodes", nodes).build();
+        let tolerations = pod_of(&job, "main", 0).spec.unwrap().tolerations.unwrap();
+        tolerations.iter().filter(|one| one.key.as_deref() == Some("maar.io/local")).count()
+    };
+    assert_eq!(on(json!({ "include": ["local"] })), 1);
+    assert_eq!(on(json!({ "exclude": ["a"] })), 0, "nobody lands there by chance");
+}
+
+#[test]
 fn whole_cards_are_asked_for_by_number_on_the_pod() {
     let cards = json!({ "count": 2, "indices": [2, 3] });
     let job = job(JobType::Single).task("main", 1).set("/tasks/0/cards", cards).build();

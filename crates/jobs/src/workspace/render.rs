@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::{
     api::core::v1::{
         Container, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimVolumeSource, Pod,
-        PodSpec, Service, ServicePort, ServiceSpec, Toleration, Volume, VolumeMount,
-        VolumeResourceRequirements,
+        PodSpec, Service, ServicePort, ServiceSpec, Volume, VolumeMount, VolumeResourceRequirements,
     },
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::OwnerReference, util::intstr::IntOrString},
 };
@@ -20,7 +19,8 @@ use super::grant::WorkspaceGrant;
 use crate::{
     kind::{CODE_SERVER, JUPYTER, code_server, has_command, jupyter, variable},
     pod::{
-        Mounts, add_ports, add_resource, give_cards, give_environment, give_stop, hide_cards, mount, restrict,
+        Mounts, add_ports, add_resource, give_cards, give_environment, give_stop, hide_cards, mount,
+        restrict, tolerate_local_node,
     },
 };
 
@@ -88,7 +88,7 @@ pub(crate) fn pod(workspace: &Workspace, attempt: i32) -> Pod {
     }
     restrict(&mut made, spec.nodes.as_ref(), spec.account());
     if spec.workspace_type == WorkspaceType::Terminal && spec.cards.is_none() {
-        made.tolerations.get_or_insert_default().push(local_node());
+        tolerate_local_node(&mut made);
     }
     give_environment(&mut made, &environment(workspace));
     add_ports(&mut made, ports(workspace));
@@ -115,15 +115,6 @@ pub(crate) fn pod(workspace: &Workspace, attempt: i32) -> Pod {
         annotations.insert(names::ANNOTATION_LENT_NODES.to_owned(), "true".to_owned());
     }
     Pod { metadata, spec: Some(made), status: None }
-}
-
-/// The node of `maar up` that runs programs of its machine: a shell there is a real one, without a card.
-fn local_node() -> Toleration {
-    Toleration {
-        key: Some("maar.io/local".to_owned()),
-        operator: Some("Exists".to_owned()),
-        ..Toleration::default()
-    }
 }
 
 fn container(workspace: &Workspace) -> Container {

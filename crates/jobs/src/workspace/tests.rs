@@ -81,8 +81,12 @@ fn the_program_of_a_type_listens_on_the_loopback_and_fetches_nothing() {
     };
     insta::assert_yaml_snapshot!(command("CodeServer"), @r#"
     - code-server
-    - "--bind-addr"
-    - "127.0.0.1:8080"
+    - "--config"
+    - /dev/null
+    - "--host"
+    - 127.0.0.1
+    - "--port"
+    - "8080"
     - "--auth"
     - none
     - "--disable-telemetry"

@@ -104,6 +104,28 @@ scenario! {
     }
 }
 
+scenario! {
+    async fn a_job_of_an_array_that_is_deleted_is_not_run_again(context) {
+        let arena = context.arena();
+        let role = start(context).await;
+        let tasks = json!([task(arena, "main", 1, &[])]);
+        submit(arena, "sweep", json!({ "tasks": tasks, "array": { "indices": "0-1" } })).await;
+        reaches(arena, "sweep-0", JobPhase::Running).await;
+        reaches(arena, "sweep-1", JobPhase::Running).await;
+        let known = |job: &AIJob| status(job).array.is_some_and(|array| array.active == 2);
+        arena.wait("both to be known", "sweep", known).await;
+        arena.delete::<AIJob>("sweep-0", &DeleteParams::default()).await;
+        let counted = |job: &AIJob| status(job).array.is_some_and(|array| array.failed == 1);
+        let sweep = status(&arena.wait("its end to be counted", "sweep", counted).await);
+        assert_eq!(sweep.array.unwrap().failed_indices, "0");
+        arena.patch::<AIJob>("sweep-1", json!({ "spec": { "cancel": true } })).await;
+        let failed = reaches(arena, "sweep", JobPhase::Failed).await;
+        assert_eq!(failed.array.unwrap().failed_indices, "0-1");
+        assert!(arena.api::<AIJob>().get_opt("sweep-0").await.unwrap().is_none());
+        role.stop().await;
+    }
+}
+
 /// Whatever the API server makes of the object, without our types in between.
 async fn create_raw(arena: &Arena, object: Value) -> Result<kube::api::DynamicObject, kube::Error> {
     let resource = kube::api::ApiResource::erase::<AIJob>(&());

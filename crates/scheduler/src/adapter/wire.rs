@@ -20,7 +20,7 @@ use serde::{Deserialize, Deserializer};
 pub(crate) use annotations::Annotations;
 pub(crate) use group::{Namespace, UpstreamPodGroup, VolcanoPodGroup};
 pub(crate) use lean::{Lean, Wire};
-pub(crate) use maar::{Account, Job, Stop};
+pub(crate) use maar::{Account, Job, JobSpec, Stop, Task};
 pub(crate) use node::{Node, Taint};
 pub(crate) use pod::{
     Affinity, ClaimSource, Container, LabelSelector, NodeAffinity, NodeSelectorTerm, Pod, PodAffinityTerm,

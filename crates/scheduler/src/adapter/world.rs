@@ -180,6 +180,7 @@ impl World {
                 if matches!(kind, Kind::Volcano | Kind::Upstream | Kind::Namespaces) {
                     // Pods were taken to be alone while nobody served it, and their namespaces to be on the way.
                     self.look_again(core);
+                    self.look_again_by_namespace(core);
                 }
             }
         }
@@ -209,9 +210,15 @@ impl World {
         if before != account {
             self.charge_anew(core, &meta.name);
         }
-        let known = self.namespaces.insert(meta.name, meta.labels).is_some();
-        if !known && !self.unknown.contains(&Kind::Namespaces) {
+        let before = self.namespaces.insert(meta.name.clone(), meta.labels);
+        if self.unknown.contains(&Kind::Namespaces) {
+            return;
+        }
+        if before.is_none() {
             self.look_again(core);
+        }
+        if before.as_ref() != self.namespaces.get(&meta.name) {
+            self.look_again_by_namespace(core);
         }
     }
 
@@ -219,6 +226,7 @@ impl World {
         core.limit_namespace(name, Vec::new());
         self.namespaces.remove(name);
         self.accounts.remove(name);
+        self.look_again_by_namespace(core);
     }
 
     fn account(&mut self, core: &mut Core, account: wire::Account) {

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{
-    model::{Amounts, GroupId, NodeId, PodId},
+    filter::clash,
+    ledger::NodeState,
+    model::{Amounts, GroupId, Pod, PodId},
     preempt::{Board, Plan, Room, Spot, choose},
     queue::{LaneId, Seat},
 };
@@ -12,7 +14,7 @@ use super::{
     Action, Core, Reason,
     deferred::Leaving,
     need::{Need, need},
-    victims::{Candidate, Claimant},
+    victims::{Candidate, Claimant, Ground},
 };
 
 /// How often a choice is made anew because somebody in it had no longer to give.
@@ -35,7 +37,7 @@ pub(super) type Going = Vec<(PodId, Leaving, Option<Reason>)>;
 
 /// What room is wanted for.
 pub(super) struct Wish {
-    /// Groups that start together or each by itself, with the Pods of each part.
+    /// Groups that start together or each by itself; of the first one the question is.
     pub(super) groups: Vec<GroupId>,
     /// By shape: the Pods, and fewest of them that must find room.
     pub(super) parts: Vec<(Vec<PodId>, usize)>,
@@ -60,7 +62,8 @@ impl Core {
             let mut most = if need.count() == 1 { self.config.batch.max(1) } else { 1 };
             loop {
                 let Some(wish) = self.wish(lane, id, need, most) else { return false };
-                most = wish.groups.len();
+                most =
+                    if need.count() == 1 { wish.parts.iter().map(|(pods, _)| pods.len()).sum() } else { 1 };
                 let prey = self.prey(&wish.claimant, right);
                 let nobody = prey.is_empty() && self.terminating.is_empty();
                 if !nobody && hopeless.as_ref() != Some(&prey) {
@@ -81,7 +84,8 @@ impl Core {
         false
     }
 
-    /// What to ask for on behalf of the first group of a lane, or of several single Pods in it, as far as limits allow.
+    /// What to ask for on behalf of the first group of a lane. Where Pods come one by one it is for several of them, of this
+    /// group and of those behind it, as far as limits allow.
     fn wish(&self, lane: LaneId, id: GroupId, need: &Need, most: usize) -> Option<Wish> {
         let payer = self.groups.get(&id)?.payer;
         let priority = self.ledger.group(id)?.group.priority;
@@ -90,22 +94,30 @@ impl Core {
             let parts = need.parts.iter().map(|(_, pods)| (pods.clone(), pods.len())).collect();
             return Some(Wish { groups: vec![id], parts, claimant: Claimant { payer, priority, asked } });
         }
-        let mut groups = vec![id];
-        let mut pods: Vec<PodId> = need.pods().collect();
-        for rank in self.order.first(lane, most.max(1)) {
-            let same_right = rank.priority.0 == priority && rank.group != id;
-            let next = self.ledger.group(rank.group).and_then(|state| need_of_one(&self.ledger, state));
-            if let Some(pod) = next.filter(|_| same_right && groups.len() < most) {
-                groups.push(rank.group);
-                pods.push(pod);
-            }
+        let mut pods: Vec<PodId> = Vec::new();
+        let behind = self.order.first(lane, most.max(1)).into_iter();
+        let behind = behind.filter(|rank| rank.priority.0 == priority && rank.group != id);
+        for group in [id].into_iter().chain(behind.map(|rank| rank.group)) {
+            pods.extend(self.next_of(group, most.saturating_sub(pods.len())));
         }
-        while groups.len() > 1 && self.tree.admit(payer, &times(&asked, groups.len())).is_err() {
-            groups.truncate(groups.len() / 2);
+        while pods.len() > 1 && self.tree.admit(payer, &times(&asked, pods.len())).is_err() {
+            pods.truncate(pods.len() / 2);
         }
-        pods.truncate(groups.len());
-        let asked = times(&asked, groups.len());
+        let mut groups: Vec<GroupId> =
+            pods.iter().filter_map(|pod| Some(self.ledger.pod(*pod)?.pod.group)).collect();
+        groups.dedup();
+        groups.first()?;
+        let asked = times(&asked, pods.len());
         Some(Wish { groups, parts: vec![(pods, 1)], claimant: Claimant { payer, priority, asked } })
+    }
+
+    /// The Pods that a group takes next and one by one, alike and at most so many; none if it needs several at once.
+    fn next_of(&self, id: GroupId, most: usize) -> Vec<PodId> {
+        let Some(state) = self.ledger.group(id) else { return Vec::new() };
+        let Some(first) = need_of_one(&self.ledger, state) else { return Vec::new() };
+        let shape = |pod: PodId| self.ledger.pod(pod).map(|state| state.shape);
+        let others = state.pending.iter().copied().filter(|pod| *pod != first && shape(*pod) == shape(first));
+        std::iter::once(first).chain(others).take(most).collect()
     }
 
     /// Tries a right: thinks the victims away, places the claimants, and only then has anybody asked to go.
@@ -173,16 +185,18 @@ impl Core {
         least: usize,
         going: &mut Going,
     ) -> Option<Plan> {
-        let shape = self.ledger.pod(*pods.first()?)?.pod.shape.clone();
         let scope = self.scope(wish.groups[0]);
-        let claim = self.claim_of(&shape);
-        let spots: Vec<Spot> = self
-            .candidates(&shape, &scope)
-            .map(|node| Spot { node: node.id, room: Room::of(node, &claim) })
-            .collect();
-        let numbers: HashMap<NodeId, usize> =
-            spots.iter().enumerate().map(|(number, spot)| (spot.node, number)).collect();
-        let mut candidates = self.candidates_to_go(prey, &numbers, shape.cards.kind().is_some());
+        let pod = &self.ledger.pod(*pods.first()?)?.pod;
+        let claim = self.claim_of(pod);
+        let mut ground = Ground { claims_cards: claim.cards.kind().is_some(), ..Ground::default() };
+        let mut spots = Vec::new();
+        for node in self.candidates(&pod.shape, &scope) {
+            let obstacles = self.in_the_way(pod, node);
+            ground.spots.insert(node.id, spots.len());
+            spots.push(Spot { node: node.id, room: Room::of(node, &claim), in_the_way: obstacles.len() });
+            ground.in_the_way.extend(obstacles);
+        }
+        let mut candidates = self.candidates_to_go(prey, &ground);
         let mut board = Board { claim, spots, units: Vec::new() };
         let (least, most) = (u32::try_from(least).ok()?, u32::try_from(pods.len()).ok()?);
         for _ in 0..SECOND_CHOICES {
@@ -202,6 +216,14 @@ impl Core {
             });
         }
         None
+    }
+
+    /// Pods on a node beside which a Pod cannot be there.
+    fn in_the_way(&self, pod: &Pod, node: &NodeState) -> Vec<PodId> {
+        let asks = !(pod.shape.host_ports.is_empty() && pod.shape.anti_affinity.is_empty());
+        let among = if asks { &node.pods } else { &node.repelling };
+        let clashes = |id: &&PodId| self.ledger.pod(**id).is_some_and(|one| clash(&one.pod, pod, &node.node));
+        among.iter().filter(clashes).copied().collect()
     }
 
     /// Accounts of which a plan takes more than what is above their part, with the units that may be taken.

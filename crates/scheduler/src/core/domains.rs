@@ -1,6 +1,6 @@
 //! The fewest topology domains for a gang.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     model::GroupId,
@@ -29,7 +29,7 @@ fn fewest(count: usize, room: &BTreeMap<String, (usize, bool)>) -> Vec<String> {
 
 impl Core {
     /// The domains a group should use, none if it does not ask for any.
-    pub(super) fn near(&mut self, id: GroupId, need: &Need, scope: &Scope) -> Option<Near> {
+    pub(super) fn near(&mut self, id: GroupId, need: &Need, scope: &Scope) -> Option<Arc<Near>> {
         let state = self.ledger.group(id)?;
         let label = state.group.topology_key.clone()?;
         if need.count() < 2 && state.placed.is_empty() {
@@ -52,7 +52,7 @@ impl Core {
             }
         }
         room.retain(|value, (room, _)| *room > 0 && !value.is_empty());
-        Some(Near { values: fewest(need.count(), &room), label })
+        Some(Arc::new(Near { values: fewest(need.count(), &room), label }))
     }
 }
 

@@ -112,7 +112,13 @@ impl Core {
             return id;
         }
         let before = known.and_then(|id| self.room_of(id));
+        let shape = known.and_then(|id| self.ledger.pod(id)).map(|state| Arc::clone(&state.pod.shape));
         let id = self.ledger.upsert_pod(pod);
+        if let Some((old, new)) = shape.zip(self.ledger.pod(id).map(|state| &state.pod.shape)) {
+            // It may take less than before, or bear others beside it now.
+            let other = old.requests != new.requests || old.anti_affinity != new.anti_affinity;
+            self.news.room |= before.is_some() && !Arc::ptr_eq(&old, new) && other;
+        }
         self.follow(id, before);
         id
     }
@@ -134,6 +140,7 @@ impl Core {
         let before = self.room_of(id);
         self.news.nodes |= !self.ledger.volumes_held(id).is_empty();
         let group = self.ledger.pod(id).map(|state| state.pod.group);
+        self.told.remove(&id);
         self.ledger.remove_pod(uid);
         self.follow(id, before);
         self.dirty.extend(group);
@@ -151,6 +158,16 @@ impl Core {
     /// A Pod that was asked to go will not: those it was to make room for wait again.
     pub fn evict_failed(&mut self, pod: PodId) {
         self.give_up(pod);
+    }
+
+    /// Whether a notice stands on a Pod that it has to go. Whoever gave it may have died: of equal victims those are chosen
+    /// who were told, so that nobody else is told, too.
+    pub fn set_told(&mut self, pod: PodId, told: bool) {
+        if told {
+            self.told.insert(pod);
+        } else {
+            self.told.remove(&pod);
+        }
     }
 
     /// Brings everything that is counted along in line with the ledger after a change of one Pod.

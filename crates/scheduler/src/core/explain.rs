@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    explain::{Amount, Ending, Explanation, LONGEST_LIST, LimitReached, Nodes, Position, Removed, State},
+    explain::{
+        Amount, Chance, Ending, Explanation, LONGEST_LIST, LimitReached, Nodes, Outlook, Position, Removed,
+        State,
+    },
     model::{GroupId, Millis, NodeId, PodId, ResourceId, WHOLE_CARD},
     place::Refusal,
     queue::{Blocked, Excess, LaneKey, Limit, Rank},
@@ -44,12 +47,14 @@ impl Core {
             nodes: None,
             must_end: Vec::new(),
             start: None,
+            deadline: None,
             reserved: self.reservations.iter().any(|reservation| reservation.group == id),
         };
         if let Some(start) = self.deferred.of(id) {
             answer.state =
                 State::MakingRoom { leaving: u32::try_from(start.awaited.len()).unwrap_or(u32::MAX) };
             answer.start = start.awaited.iter().map(|pod| self.leaves_by(*pod)).max();
+            answer.deadline = self.outlook(id, answer.start);
             return Some(answer);
         }
         match need(&self.ledger, state) {
@@ -63,9 +68,28 @@ impl Core {
                 let task = task.map(|task| task.task.clone()).filter(|task| !task.is_empty());
                 answer.state = State::WaitsForPods { have, need, task };
             }
+            Ok(_) if self.is_too_late(id) => answer.state = State::TooLate,
             Ok(need) => self.explain_waiting(id, &need, &mut answer, whole),
         }
+        if !matches!(answer.state, State::Placed { .. } | State::TooLate) {
+            answer.deadline = self.outlook(id, answer.start);
+        }
         Some(answer)
+    }
+
+    /// Whether a group that waits can keep its deadline, if it has one.
+    fn outlook(&self, id: GroupId, start: Option<Millis>) -> Option<Outlook> {
+        let group = &self.ledger.group(id)?.group;
+        let at = group.deadline?;
+        let from = start.unwrap_or(self.now).max(self.now);
+        let needs = group.max_run.unwrap_or(0);
+        let chance = match start {
+            _ if from >= at => Chance::Missed,
+            _ if from.saturating_add(needs) > at => Chance::CutShort,
+            Some(_) if group.max_run.is_some() => Chance::Kept,
+            _ => Chance::Unknown,
+        };
+        Some(Outlook { at, chance })
     }
 
     /// How many groups wait, by why.

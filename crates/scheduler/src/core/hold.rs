@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::{
+    filter::is_one_per_node,
     ledger::NodeState,
-    model::{GroupId, Millis, NodeId, PodId, PodPhase, Shape},
+    model::{GroupId, Millis, NodeId, Pod, PodId, PodPhase},
     place::Scope,
     preempt::{Claim, Room},
     queue::{Blocked, Opening, Reservation, earliest},
@@ -95,7 +96,7 @@ impl Core {
                 return Forecast::Never;
             };
             let count = u32::try_from(pods.len()).unwrap_or(u32::MAX);
-            let openings = self.openings(&pod.pod.shape, &scope);
+            let openings = self.openings(&pod.pod, &scope);
             if earliest(count, &openings).is_none() {
                 return Forecast::Never;
             }
@@ -113,9 +114,9 @@ impl Core {
     }
 
     /// How many Pods of a shape each node takes, now and as its Pods end.
-    fn openings(&self, shape: &Shape, scope: &Scope) -> Vec<Opening> {
-        let claim = self.claim_of(shape);
-        self.candidates(shape, scope).flat_map(|node| self.openings_on(node, &claim)).collect()
+    fn openings(&self, pod: &Pod, scope: &Scope) -> Vec<Opening> {
+        let claim = self.claim_of(pod);
+        self.candidates(&pod.shape, scope).flat_map(|node| self.openings_on(node, &claim)).collect()
     }
 
     fn openings_on(&self, node: &NodeState, claim: &Claim) -> Vec<Opening> {
@@ -147,16 +148,18 @@ impl Core {
             return self.now.saturating_add(grace);
         }
         let PodPhase::Placed { since, .. } = state.pod.phase else { return Millis::MAX };
-        let end = group.and_then(|state| state.group.max_run).map(|run| since.saturating_add(run));
+        let end = group.and_then(|state| state.group.ends_by(since));
         end.filter(|end| *end >= self.now).unwrap_or(Millis::MAX)
     }
 
-    /// What Pods of a shape take.
-    pub(super) fn claim_of(&self, shape: &Shape) -> Claim {
+    /// What Pods like this take.
+    pub(super) fn claim_of(&self, pod: &Pod) -> Claim {
+        let shape = &pod.shape;
         Claim {
             requests: shape.requests.clone(),
             cards: shape.cards,
             sharers: self.ledger.sharers(&shape.cards),
+            one_per_node: is_one_per_node(pod),
         }
     }
 }

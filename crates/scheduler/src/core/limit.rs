@@ -4,13 +4,10 @@
 //! its limit, but what it has a right to comes first. The group is bound when they have gone, so that the limit is not
 //! exceeded meanwhile.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeSet, HashMap},
-};
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use crate::{
-    model::{Amounts, GroupId, NodeId, PodId, ServiceLevel},
+    model::{Amounts, GroupId, PodId, ServiceLevel},
     preempt::{Cost, Plan},
     queue::{Payer, Seat},
 };
@@ -19,7 +16,7 @@ use super::{
     Action, Core,
     claim::{Going, Prey, Wish},
     need::Need,
-    victims::{Candidate, Claimant},
+    victims::{Candidate, Claimant, Ground},
 };
 
 impl Core {
@@ -71,8 +68,9 @@ impl Core {
         prey: &Prey,
         actions: &mut Vec<Action>,
     ) -> bool {
-        let everywhere: HashMap<NodeId, usize> = self.ledger.nodes().map(|node| (node.id, 0)).collect();
-        let candidates = self.candidates_to_go(prey, &everywhere, true);
+        let spots = self.ledger.nodes().map(|node| (node.id, 0)).collect();
+        let everywhere = Ground { spots, claims_cards: true, ..Ground::default() };
+        let candidates = self.candidates_to_go(prey, &everywhere);
         let Some(units) = self.fewest_for_limits(&wish.claimant, &candidates) else { return false };
         let mut going: Going = Vec::new();
         self.think_away(&candidates, &Plan { units, ..Plan::default() }, &mut going);

@@ -90,8 +90,19 @@ pub(crate) fn need(ledger: &Ledger, state: &GroupState) -> Result<Need, Wait> {
     }
     let pending = u32::try_from(state.pending.len()).unwrap_or(u32::MAX);
     let needed = short.max(missing.values().fold(0, |sum, count| sum.saturating_add(*count)));
-    let (have, need) = (there.saturating_add(pending), there.saturating_add(needed));
-    let pods = pick(ledger, state, missing, short).ok_or(Wait::Pods { have, need, task: None })?;
+    let lacks =
+        Wait::Pods { have: there.saturating_add(pending), need: there.saturating_add(needed), task: None };
+    if pending < needed {
+        // Known without looking at each: those of a large gang come one after another.
+        return Err(lacks);
+    }
+    let mut candidates: Vec<PodId> = state.pending.iter().copied().collect();
+    if pending > needed {
+        // The first of a task is the one that others meet at, so it is not left out.
+        let name = |id: &PodId| ledger.pod(*id).map(|state| Arc::clone(&state.pod.name));
+        candidates.sort_by_cached_key(|id| name(id).map(|name| (name.len(), name)));
+    }
+    let pods = pick(ledger, candidates, missing, short).ok_or(lacks)?;
     Ok(Need { parts: by_shape(ledger, &pods), begun: !state.placed.is_empty() })
 }
 
@@ -117,20 +128,20 @@ fn missing_by_task(state: &GroupState) -> BTreeMap<&str, u32> {
 /// The Pods to start with: what each task must have, then any others up to the minimum of the group.
 fn pick(
     ledger: &Ledger,
-    state: &GroupState,
+    candidates: Vec<PodId>,
     mut missing: BTreeMap<&str, u32>,
     short: u32,
 ) -> Option<Vec<PodId>> {
     let mut chosen = Vec::new();
     let mut others = Vec::new();
-    for id in &state.pending {
-        let task: &Arc<str> = &ledger.pod(*id)?.pod.task;
+    for id in candidates {
+        let task: &Arc<str> = &ledger.pod(id)?.pod.task;
         match missing.get_mut(&**task).filter(|count| **count > 0) {
             Some(count) => {
                 *count -= 1;
-                chosen.push(*id);
+                chosen.push(id);
             }
-            None => others.push(*id),
+            None => others.push(id),
         }
     }
     if missing.values().any(|count| *count > 0) {
@@ -170,6 +181,8 @@ struct ClassKey {
     /// Of those that use some. A limit of volumes, or a claim in use, refuses one and not the other.
     volumes: Vec<Arc<PodVolumes>>,
     max_run: Option<Millis>,
+    /// Who has to be over sooner may have room that is not for others.
+    deadline: Option<Millis>,
     lent: bool,
     topology_key: Option<String>,
 }
@@ -190,6 +203,7 @@ impl Classes {
             parts: need.parts.iter().map(|(shape, pods)| (*shape, pods.len())).collect(),
             volumes: volumes.filter(|volumes| !volumes.is_empty()).cloned().collect(),
             max_run: state.group.max_run,
+            deadline: state.group.deadline,
             lent: state.group.lent_nodes,
             topology_key: state.group.topology_key.clone(),
         };

@@ -150,6 +150,7 @@ fn rank(state: &GroupState, begun: bool) -> Rank {
     Rank {
         begun: Reverse(begun),
         priority: Reverse(state.group.priority),
+        deadline: state.group.deadline.unwrap_or(Millis::MAX),
         created: state.group.created,
         group: state.id,
     }

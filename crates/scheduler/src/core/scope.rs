@@ -27,7 +27,7 @@ impl Core {
         Scope {
             pools,
             lent_nodes: state.group.lent_nodes,
-            ends: state.group.max_run.map(|run| self.now.saturating_add(run)),
+            ends: state.group.ends_by(self.now),
             held: if all_against { Arc::clone(&self.held) } else { Arc::new(held(others)) },
             near: None,
         }

@@ -30,6 +30,10 @@ impl Core {
             return Ok(());
         };
         let Some(payer) = self.groups.get(&id).map(|known| known.payer) else { return Err(Blocked::Never) };
+        if self.is_too_late(id) {
+            self.release_reservation(id);
+            return Err(Blocked::Never);
+        }
         let admitted = self.admit(payer, &need);
         if admitted.is_ok() && self.fits_in_all(&need) && self.place_all(id, &need).is_ok() {
             self.release_reservation(id);
@@ -52,6 +56,12 @@ impl Core {
                 Err(Blocked::Limit(limit))
             }
         }
+    }
+
+    /// Whether a group is to be over by now: whoever made it ends it, and nobody has to go for it.
+    pub(super) fn is_too_late(&self, id: GroupId) -> bool {
+        let deadline = self.ledger.group(id).and_then(|state| state.group.deadline);
+        deadline.is_some_and(|deadline| deadline <= self.now)
     }
 
     /// What becomes of a group that found no room.

@@ -15,6 +15,17 @@ use crate::{
 
 use super::{Core, DisruptionBudget, Reason};
 
+/// Where room is wanted.
+#[derive(Debug, Default)]
+pub(super) struct Ground {
+    /// Nodes that may be used, with their numbers.
+    pub(super) spots: HashMap<NodeId, usize>,
+    /// Pods there beside which the claimant cannot be.
+    pub(super) in_the_way: BTreeSet<PodId>,
+    /// What is claimed has cards.
+    pub(super) claims_cards: bool,
+}
+
 /// Somebody who wants room.
 #[derive(Debug, Clone)]
 pub(super) struct Claimant {
@@ -110,8 +121,7 @@ impl Core {
     pub(super) fn candidates_to_go(
         &self,
         prey: &BTreeMap<GroupId, Reason>,
-        spots: &HashMap<NodeId, usize>,
-        claims_cards: bool,
+        ground: &Ground,
     ) -> Vec<Candidate> {
         let mut allowed = self.budgets_left();
         let mut order: Vec<(Descending<Millis>, GroupId)> =
@@ -123,14 +133,14 @@ impl Core {
             let reason = prey.get(&group).copied();
             for pods in self.units_of(state) {
                 let payer = self.groups.get(&group).map(|known| known.payer);
-                let unit = self.unit(&pods, spots, claims_cards);
+                let unit = self.unit(&pods, ground);
                 if !unit.victims.is_empty() && self.within_budgets(&mut allowed, &pods) {
                     all.push(Candidate { unit, group, payer, reason, pods });
                 }
             }
         }
         for pod in &self.terminating {
-            let mut unit = self.unit(&[*pod], spots, claims_cards);
+            let mut unit = self.unit(&[*pod], ground);
             for (_, victim) in &mut unit.victims {
                 victim.cost = Cost::default();
             }
@@ -191,17 +201,19 @@ impl Core {
         units
     }
 
-    fn unit(&self, pods: &[PodId], spots: &HashMap<NodeId, usize>, claims_cards: bool) -> Unit {
+    fn unit(&self, pods: &[PodId], ground: &Ground) -> Unit {
         let mut unit = Unit::default();
         for pod in pods {
             let Some(state) = self.ledger.pod(*pod) else { continue };
             let PodPhase::Placed { node, cards, since } = &state.pod.phase else { continue };
             let amounts = self.ledger.amounts(&state.pod.shape, cards);
-            let cost = self.cost(&amounts, *since, claims_cards);
-            match spots.get(node) {
+            let mut cost = self.cost(&amounts, *since, ground.claims_cards);
+            cost.untold = u64::from(!self.told.contains(pod));
+            match ground.spots.get(node) {
                 Some(spot) => {
-                    let requests = state.pod.shape.requests.clone();
-                    unit.victims.push((*spot, Victim { pod: *pod, requests, cards: cards.clone(), cost }));
+                    let (requests, cards) = (state.pod.shape.requests.clone(), cards.clone());
+                    let in_the_way = ground.in_the_way.contains(pod);
+                    unit.victims.push((*spot, Victim { pod: *pod, requests, cards, cost, in_the_way }));
                 }
                 None => unit.elsewhere = unit.elsewhere.plus(cost),
             }
@@ -218,7 +230,7 @@ impl Core {
             let cores = u64::try_from(amounts.get(ResourceId::CPU)).unwrap_or(0);
             cards = cards.saturating_mul(1 << 32).saturating_add(cores);
         }
-        Cost { cards, pods: 1, age: u64::try_from(self.now.saturating_sub(since)).unwrap_or(0) }
+        Cost { cards, pods: 1, untold: 1, age: u64::try_from(self.now.saturating_sub(since)).unwrap_or(0) }
     }
 
     /// How many more each budget lets go: those that were asked already and still run are not in its count yet.

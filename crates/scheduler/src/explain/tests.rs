@@ -23,6 +23,7 @@ fn waiting() -> Explanation {
             Ending { name: "lab/endless".to_owned(), pods: 1, ends: None },
         ],
         start: Some(600_000),
+        deadline: None,
         reserved: true,
     }
 }
@@ -36,6 +37,28 @@ fn it_reads_as_sentences() {
     waits for lab/endless (1 Pod), which does not say when it ends
     starts in about 10 min
     nodes are held for it
+    ");
+}
+
+#[test]
+fn it_says_whether_a_deadline_can_be_kept() {
+    let said = |chance| {
+        let outlook = Some(Outlook { at: 1_200_000, chance });
+        let explanation = Explanation { deadline: outlook, nodes: None, queue: None, ..waiting() };
+        let lines = explanation.lines(0);
+        let line = lines.iter().find(|line| line.starts_with("its deadline")).cloned().unwrap();
+        format!("{}\n{line}", explanation.summary())
+    };
+    let all = [Chance::Unknown, Chance::Kept, Chance::CutShort, Chance::Missed].map(said);
+    insta::assert_snapshot!(all.join("\n"), @r"
+    there is room for 1 of the 4 Pods that start together
+    its deadline is in 20 min: whether it can be kept nobody can say
+    there is room for 1 of the 4 Pods that start together
+    its deadline is in 20 min: it will be kept
+    there is room for 1 of the 4 Pods that start together; its deadline comes before its longest run is over, and stops it then
+    its deadline is in 20 min: give it a later one if it must run whole
+    there is room for 1 of the 4 Pods that start together; it will not start before its deadline
+    its deadline is in 20 min: give it a later one if it must run whole
     ");
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Amount, Explanation, LimitReached, Position, State, count, of_nodes, plural};
+use super::{Amount, Chance, Explanation, LimitReached, Outlook, Position, State, count, of_nodes, plural};
 
 impl Explanation {
     /// One sentence, for a condition or an event.
@@ -15,6 +15,13 @@ impl Explanation {
             } else if !nodes.removed.is_empty() {
                 text = format!("{text}: {}", of_nodes(nodes.total, removed));
             }
+        }
+        match self.deadline.map(|outlook| outlook.chance) {
+            Some(Chance::Missed) => text.push_str("; it will not start before its deadline"),
+            Some(Chance::CutShort) => {
+                text.push_str("; its deadline comes before its longest run is over, and stops it then");
+            }
+            Some(Chance::Kept | Chance::Unknown) | None => {}
         }
         text
     }
@@ -37,6 +44,14 @@ impl Explanation {
             Some(start) => lines.push(format!("starts in about {}", span(start - now))),
             None if self.queue.is_some() => lines.push("nobody can say when it will start".to_owned()),
             None => {}
+        }
+        if let Some(Outlook { at, chance }) = self.deadline {
+            let outlook = match chance {
+                Chance::Unknown => "whether it can be kept nobody can say",
+                Chance::Kept => "it will be kept",
+                Chance::CutShort | Chance::Missed => "give it a later one if it must run whole",
+            };
+            lines.push(format!("its deadline is in {}: {outlook}", span(at - now)));
         }
         if self.reserved {
             lines.push("nodes are held for it".to_owned());
@@ -91,6 +106,7 @@ impl fmt::Display for State {
                 let (were, have) = (plural(*leaving, "was", "were"), plural(*leaving, "has", "have"));
                 write!(to, "it has places, and starts when {pods} that {were} asked to go {have} stopped")
             }
+            Self::TooLate => write!(to, "its deadline has passed"),
             Self::Next => write!(to, "it can start"),
         }
     }

@@ -71,14 +71,14 @@ fn cards_for(ledger: &Ledger, request: &CardRequest, state: &NodeState) -> i64 {
     i64::try_from(free).unwrap_or(0) / i64::from(request.count().max(1))
 }
 
+fn port_is_free(port: &(String, String, u16), state: &NodeState) -> bool {
+    !state.ports.keys().any(|taken| ports_clash(port, taken))
+}
+
 /// A port is taken by the same address or by all of them.
-fn port_is_free((address, protocol, port): &(String, String, u16), state: &NodeState) -> bool {
+pub(super) fn ports_clash(one: &(String, String, u16), other: &(String, String, u16)) -> bool {
     let every = |address: &str| address.is_empty() || address == ANY_ADDRESS;
-    !state.ports.keys().any(|(taken_address, taken_protocol, taken_port)| {
-        taken_port == port
-            && taken_protocol == protocol
-            && (every(taken_address) || every(address) || taken_address == address)
-    })
+    (&one.1, one.2) == (&other.1, other.2) && (every(&one.0) || every(&other.0) || one.0 == other.0)
 }
 
 #[cfg(test)]

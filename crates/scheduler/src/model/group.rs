@@ -51,6 +51,8 @@ pub struct Group {
     pub created: Millis,
     /// Longest run, if it is known; backfill and lent nodes need it.
     pub max_run: Option<Millis>,
+    /// When it must be over, and is stopped if it is not.
+    pub deadline: Option<Millis>,
     /// Node label whose values are topology domains that the group should span as few of as possible.
     pub topology_key: Option<String>,
     /// Whether it may run on lent nodes.
@@ -61,4 +63,12 @@ pub struct Group {
     pub unknown: bool,
     /// How long its Pods get to stop when they must give way; the scheduler's default if absent.
     pub grace: Option<Millis>,
+}
+
+impl Group {
+    /// When it will have ended at the latest if it starts then; `None` if nobody can say.
+    pub fn ends_by(&self, start: Millis) -> Option<Millis> {
+        let run = self.max_run.map(|run| start.saturating_add(run));
+        [run, self.deadline].into_iter().flatten().min()
+    }
 }

@@ -107,7 +107,13 @@ impl Index {
 
     /// Whether a node is a candidate.
     pub(super) fn admits(&self, id: NodeId) -> bool {
-        usize::try_from(id.0).is_ok_and(|index| self.scores.get(index).is_some_and(|score| *score != OUT))
+        self.score(id).is_some()
+    }
+
+    /// The score of a candidate.
+    pub(super) fn score(&self, id: NodeId) -> Option<u64> {
+        let score = usize::try_from(id.0).ok().and_then(|index| self.scores.get(index));
+        score.copied().filter(|score| *score != OUT)
     }
 
     /// The best candidate; of equal ones the one with the lowest number.

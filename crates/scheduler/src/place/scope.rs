@@ -23,7 +23,7 @@ pub struct Scope {
     /// Nodes held for others, with the time from which they are wanted. Who has ended by then may use them.
     pub held: Arc<BTreeMap<NodeId, Millis>>,
     /// Where it should rather be.
-    pub near: Option<Near>,
+    pub near: Option<Arc<Near>>,
 }
 
 /// Pools of nodes.
@@ -68,9 +68,15 @@ impl Scope {
 
     /// How far down in the list of preferred domains a node is.
     pub(super) fn distance(&self, node: &Node) -> u32 {
-        let Some(near) = &self.near else { return 0 };
-        let value = node.labels.get(&near.label);
-        let at = near.values.iter().position(|one| Some(one) == value);
+        self.near.as_ref().map_or(0, |near| near.distance(node))
+    }
+}
+
+impl Near {
+    /// How far down in the list a node is.
+    pub(super) fn distance(&self, node: &Node) -> u32 {
+        let value = node.labels.get(&self.label);
+        let at = self.values.iter().position(|one| Some(one) == value);
         at.map_or(u32::MAX, |at| u32::try_from(at).unwrap_or(u32::MAX))
     }
 }

@@ -277,7 +277,7 @@ fn a_gang_is_kept_in_the_domains_preferred() {
     }
     let some = pod("some").shape(shape().cpu(32_000).build()).build();
     let near = Near { label: "rack".to_owned(), values: vec!["3".to_owned(), "2".to_owned()] };
-    let scope = Scope { near: Some(near), ..Scope::default() };
+    let scope = Scope { near: Some(near.into()), ..Scope::default() };
     let mut placer = Placer::default();
     let mut chosen = Vec::new();
     for number in 0..6 {
@@ -351,9 +351,13 @@ proptest! {
     #[test]
     fn following_equals_looking_anew(steps in proptest::collection::vec((0..30u8, any::<bool>(), 0..12u8), 1..80)) {
         let mut ledger = ledger();
-        for (name, cards) in [("a", 4), ("b", 2), ("c", 0), ("d", 4), ("e", 1)] {
-            ledger.upsert_node(card_node(&ledger, name, cards));
+        for (name, cards, rack) in [("a", 4, "1"), ("b", 2, "2"), ("c", 0, "2"), ("d", 4, "1"), ("e", 1, "3")] {
+            let mut node = card_node(&ledger, name, cards);
+            node.labels.insert("rack".to_owned(), rack.to_owned());
+            ledger.upsert_node(node);
         }
+        let near = Near { label: "rack".to_owned(), values: vec!["2".to_owned(), "1".to_owned()] };
+        let near = Scope { near: Some(near.into()), ..anywhere() };
         let expected: Vec<Shape> = (0..6).map(some_shape).collect();
         let fresh = || Placer::expecting(1, expected.iter().map(|shape| (shape, 1.0)));
         let mut placer = fresh();
@@ -366,8 +370,9 @@ proptest! {
             let one = pod(&name).shape(some_shape(kind)).build();
             let id = ledger.upsert_pod(one.clone());
             let one = ledger.pod(id).unwrap().pod.clone();
-            let found = placer.best(&ledger, &one, &anywhere());
-            prop_assert_eq!(&found, &fresh().best(&ledger, &one, &anywhere()));
+            let scope = if kind < 6 { &anywhere() } else { &near };
+            let found = placer.best(&ledger, &one, scope);
+            prop_assert_eq!(&found, &fresh().best(&ledger, &one, scope));
             match found {
                 Ok(placed) if one.phase == crate::model::PodPhase::Pending => {
                     prop_assert_eq!(ledger.place(id, placed.node, placed.cards, 0), Ok(()));

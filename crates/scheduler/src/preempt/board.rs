@@ -14,6 +14,8 @@ pub struct Cost {
     pub cards: u64,
     /// Pods.
     pub pods: u64,
+    /// Pods that have not been told to go: of equal ones those go who were.
+    pub untold: u64,
     /// How long they have run, added up: the younger, the less is lost.
     pub age: u64,
 }
@@ -24,6 +26,7 @@ impl Cost {
         Self {
             cards: self.cards.saturating_add(other.cards),
             pods: self.pods.saturating_add(other.pods),
+            untold: self.untold.saturating_add(other.untold),
             age: self.age.saturating_add(other.age),
         }
     }
@@ -40,6 +43,8 @@ pub struct Victim {
     pub cards: CardsTaken,
     /// What its going costs.
     pub cost: Cost,
+    /// The claimant cannot be on its node beside it, however much room there is.
+    pub in_the_way: bool,
 }
 
 /// Pods that go together, with the node each is on (its number among the spots).
@@ -70,6 +75,8 @@ pub struct Spot {
     pub node: NodeId,
     /// What is free on it.
     pub room: Room,
+    /// How many Pods there are in the way, of those that may be asked to go and of others.
+    pub in_the_way: usize,
 }
 
 /// Everything the choice is made from.

@@ -40,7 +40,7 @@ mod tests {
     fn items(list: &[(usize, u64)]) -> Vec<Item> {
         let item = |(gain, cards): &(usize, u64)| Item {
             gain: *gain,
-            cost: Cost { cards: *cards, pods: 1, age: 1 },
+            cost: Cost { cards: *cards, pods: 1, untold: 0, age: 1 },
         };
         list.iter().map(item).collect()
     }

@@ -27,6 +27,9 @@ pub(super) struct Step {
 
 /// Steps for 0, 1, 2, … Pods, as far as there can be room and at most `most`.
 pub(super) fn curve(claim: &Claim, room: &Room, offers: &[Offer<'_>], most: u32) -> Vec<Step> {
+    if offers.iter().any(|offer| offer.victim.in_the_way) {
+        return beyond_obstacles(claim, room, offers, most);
+    }
     let now = room.fits(claim).min(most);
     let mut steps = vec![Step::default(); usize::try_from(now).unwrap_or(0) + 1];
     if now == most || offers.is_empty() {
@@ -43,6 +46,23 @@ pub(super) fn curve(claim: &Claim, room: &Room, offers: &[Offer<'_>], most: u32)
         let exact = exact.filter(|chosen| enough(claim, room, offers, chosen, count));
         let chosen = exact.cloned().unwrap_or_else(|| cheapest_reprieve(claim, &empty, offers, count));
         steps.push(step(offers, &chosen));
+    }
+    steps
+}
+
+/// The same where some have to go in any case if somebody comes.
+fn beyond_obstacles(claim: &Claim, room: &Room, offers: &[Offer<'_>], most: u32) -> Vec<Step> {
+    let (first, others): (Vec<Offer<'_>>, Vec<Offer<'_>>) =
+        offers.iter().copied().partition(|offer| offer.victim.in_the_way);
+    let mut room = room.clone();
+    for offer in &first {
+        room.give_back(&offer.victim.requests, &offer.victim.cards);
+    }
+    let obstacles = step(&first, &(0..first.len()).collect::<Vec<_>>());
+    let mut steps = curve(claim, &room, &others, most);
+    for step in steps.iter_mut().skip(1) {
+        step.cost = step.cost.plus(obstacles.cost);
+        step.units.extend(&obstacles.units);
     }
     steps
 }

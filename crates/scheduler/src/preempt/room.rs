@@ -14,6 +14,8 @@ pub struct Claim {
     pub cards: CardRequest,
     /// Most Pods on one card of that kind.
     pub sharers: u16,
+    /// At most one on a node, however much room there is.
+    pub one_per_node: bool,
 }
 
 /// Free amounts, and the cards of the kind that is claimed.
@@ -103,7 +105,8 @@ impl Room {
 
     /// How many Pods of the claimant fit.
     pub fn fits(&self, claim: &Claim) -> u32 {
-        self.by_amounts(claim).min(self.by_cards(claim))
+        let most = if claim.one_per_node { 1 } else { u32::MAX };
+        self.by_amounts(claim).min(self.by_cards(claim)).min(most)
     }
 
     /// How many fit as far as amounts other than cards go.

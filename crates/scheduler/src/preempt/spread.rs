@@ -54,11 +54,11 @@ fn exact(curves: &[Vec<Step>], want: usize) -> Vec<usize> {
 /// node costs.
 fn by_rate(curves: &[Vec<Step>], want: usize) -> Vec<usize> {
     let mut counts = vec![0; curves.len()];
-    let mut queue: std::collections::BTreeSet<(u64, u64, usize, usize)> =
+    let mut queue: std::collections::BTreeSet<(Rate, usize, usize)> =
         curves.iter().enumerate().filter_map(|(node, curve)| cheapest_more(curve, 0, node)).collect();
     let mut left = want;
     while left > 0 {
-        let Some((_, _, node, count)) = queue.pop_first() else { break };
+        let Some((_, node, count)) = queue.pop_first() else { break };
         let before = counts[node];
         counts[node] = count.min(before + left);
         left -= counts[node] - before;
@@ -67,16 +67,19 @@ fn by_rate(curves: &[Vec<Step>], want: usize) -> Vec<usize> {
     counts
 }
 
+/// Cards, Pods that have not been told, and age, for each Pod of the claimant.
+type Rate = (u64, u64, u64);
+
 /// The further number of Pods of a node with the least cost per Pod.
-fn cheapest_more(curve: &[Step], from: usize, node: usize) -> Option<(u64, u64, usize, usize)> {
+fn cheapest_more(curve: &[Step], from: usize, node: usize) -> Option<(Rate, usize, usize)> {
     let base = curve[from].cost;
     let rate = |count: usize| {
         let (cost, more) = (curve[count].cost, u64::try_from(count - from).unwrap_or(u64::MAX));
-        (cost.cards.saturating_sub(base.cards) / more, cost.age.saturating_sub(base.age) / more)
+        let each = |cost: u64, base: u64| cost.saturating_sub(base) / more;
+        (each(cost.cards, base.cards), each(cost.untold, base.untold), each(cost.age, base.age))
     };
     let best = (from + 1..curve.len()).min_by_key(|count| (rate(*count), std::cmp::Reverse(*count)))?;
-    let (cards, age) = rate(best);
-    Some((cards, age, node, best))
+    Some((rate(best), node, best))
 }
 
 #[cfg(test)]
@@ -84,7 +87,7 @@ mod tests {
     use super::*;
 
     fn curve(costs: &[u64]) -> Vec<Step> {
-        let step = |cards: &u64| Step { cost: Cost { cards: *cards, pods: 0, age: 0 }, ..Step::default() };
+        let step = |cards: &u64| Step { cost: Cost { cards: *cards, ..Cost::default() }, ..Step::default() };
         costs.iter().map(step).collect()
     }
 

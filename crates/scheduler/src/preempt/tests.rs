@@ -14,7 +14,7 @@ fn cpu(amount: i64) -> Amounts {
 }
 
 fn claim(cards: u16) -> Claim {
-    Claim { requests: cpu(1), cards: CardRequest::whole(KIND, cards), sharers: 10 }
+    Claim { requests: cpu(1), cards: CardRequest::whole(KIND, cards), sharers: 10, one_per_node: false }
 }
 
 /// A board of full nodes: each list is the sizes (in cards) of the Pods on one node, with the gang each is of.
@@ -28,8 +28,8 @@ fn board(each: u16, nodes: &[Vec<(u16, usize)>]) -> Board {
             taken.extend(std::iter::repeat_n(1000, usize::from(*size)));
             let pod = PodId(u32::try_from(spot * 100 + taken.len()).unwrap());
             let cards = CardsTaken { kind: Some(KIND), indices: (from..from + size).collect(), milli: 1000 };
-            let cost = Cost { cards: u64::from(*size) * 1000, pods: 1, age: u64::from(pod.0) };
-            let victim = Victim { pod, requests: cpu(1), cards, cost };
+            let cost = Cost { cards: u64::from(*size) * 1000, pods: 1, untold: 1, age: u64::from(pod.0) };
+            let victim = Victim { pod, requests: cpu(1), cards, cost, in_the_way: false };
             if *gang == 0 {
                 board.units.push(Unit { victims: vec![(spot, victim)], ..Unit::default() });
             } else {
@@ -37,7 +37,7 @@ fn board(each: u16, nodes: &[Vec<(u16, usize)>]) -> Board {
             }
         }
         let room = Room::with_cards(cpu(2), KIND, &taken);
-        board.spots.push(Spot { node: NodeId(u32::try_from(spot).unwrap()), room });
+        board.spots.push(Spot { node: NodeId(u32::try_from(spot).unwrap()), room, in_the_way: 0 });
     }
     board.units.extend(gangs.into_values());
     board
@@ -53,6 +53,21 @@ fn the_node_with_the_closest_match_gives_way() {
     let plan = choose(&board, 1, 1).unwrap();
     assert_eq!(plan.cost.cards, 3000);
     assert_eq!(plan.places, [(NodeId(2), 1)]);
+}
+
+#[test]
+fn who_is_in_the_way_goes_and_where_one_stays_nobody_comes() {
+    // There is room on each node; on the first somebody is in the way who may be asked, on the second one who may not.
+    let mut board = board(1, &[alone(&[1]), alone(&[1])]);
+    for (spot, (cards, in_the_way)) in board.spots.iter_mut().zip([(&[1000, 0], 1), (&[1000, 0], 2)]) {
+        spot.room = Room::with_cards(cpu(2), KIND, cards);
+        spot.in_the_way = in_the_way;
+    }
+    board.units.iter_mut().for_each(|unit| unit.victims[0].1.in_the_way = true);
+    let plan = choose(&board, 1, 2).unwrap();
+    assert_eq!((plan.units.as_slice(), plan.places.as_slice()), (&[0][..], &[(NodeId(0), 2)][..]));
+    board.claim.one_per_node = true;
+    assert_eq!(choose(&board, 1, 2).unwrap().placed(), 1);
 }
 
 #[test]
@@ -78,14 +93,15 @@ fn all_of_a_gang_or_nobody_goes() {
 fn shared_cards_are_emptied_or_partly_emptied() {
     let share = |milli: u16, pod: u32, card: u16| {
         let cards = CardsTaken { kind: Some(KIND), indices: vec![card], milli };
-        let cost = Cost { cards: u64::from(milli), pods: 1, age: 0 };
+        let cost = Cost { cards: u64::from(milli), pods: 1, untold: 1, age: 0 };
         Unit {
-            victims: vec![(0, Victim { pod: PodId(pod), requests: cpu(0), cards, cost })],
+            victims: vec![(0, Victim { pod: PodId(pod), requests: cpu(0), cards, cost, in_the_way: false })],
             ..Unit::default()
         }
     };
     let units = vec![share(600, 1, 0), share(400, 2, 0), share(300, 3, 1)];
-    let spots = vec![Spot { node: NodeId(0), room: Room::with_cards(cpu(9), KIND, &[1000, 300]) }];
+    let room = Room::with_cards(cpu(9), KIND, &[1000, 300]);
+    let spots = vec![Spot { node: NodeId(0), room, in_the_way: 0 }];
     let whole = Board { claim: claim(1), spots: spots.clone(), units: units.clone() };
     assert_eq!(choose(&whole, 1, 1).unwrap().units, [2]);
     let whole = Board { claim: claim(2), ..whole };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Board, Cost, Plan, Unit,
-    curve::{Offer, curve},
+    curve::{Offer, Step, curve},
     spread::spread,
 };
 
@@ -59,10 +59,12 @@ impl Prices {
 pub(super) fn best_of(board: &Board, prices: &Prices, most: u32) -> Option<Plan> {
     let mut rooms: Vec<_> = board.spots.iter().map(|spot| spot.room.clone()).collect();
     let mut offers: Vec<Vec<Offer<'_>>> = vec![Vec::new(); board.spots.len()];
+    let mut in_the_way: Vec<usize> = board.spots.iter().map(|spot| spot.in_the_way).collect();
     for (number, unit) in board.units.iter().enumerate() {
         let rule = prices.rules[number];
         let full = if rule == Rule::InFull { unit.cost() } else { Cost::default() };
         for (spot, victim) in &unit.victims {
+            in_the_way[*spot] -= usize::from(victim.in_the_way && rule != Rule::Stays);
             match rule {
                 Rule::Stays => {}
                 Rule::Gone => rooms[*spot].give_back(&victim.requests, &victim.cards),
@@ -71,8 +73,12 @@ pub(super) fn best_of(board: &Board, prices: &Prices, most: u32) -> Option<Plan>
             }
         }
     }
-    let curves: Vec<_> =
-        rooms.iter().zip(&offers).map(|(room, offers)| curve(&board.claim, room, offers, most)).collect();
+    let nodes = rooms.iter().zip(&offers).zip(in_the_way);
+    let curves = nodes.map(|((room, offers), in_the_way)| {
+        // Where somebody stays beside whom the claimant cannot be, nobody comes.
+        if in_the_way > 0 { vec![Step::default()] } else { curve(&board.claim, room, offers, most) }
+    });
+    let curves: Vec<_> = curves.collect();
     let counts = spread(&curves, most)?;
     let gone = (0..board.units.len()).filter(|unit| prices.rules[*unit] == Rule::Gone);
     let mut units: BTreeSet<usize> = gone.collect();

@@ -15,6 +15,8 @@ pub struct Rank {
     pub begun: Reverse<bool>,
     /// Higher goes first.
     pub priority: Reverse<i32>,
+    /// Among equals, who has to be over sooner goes first; [`Millis::MAX`] has none to keep.
+    pub deadline: Millis,
     /// Older goes first.
     pub created: Millis,
     /// Makes it unique.

@@ -127,7 +127,8 @@ fn shifted(node: &Node, now: Millis) -> Node {
 
 /// A Pod of the recording; none if it has ended or waits for what no scheduler can give.
 fn traced(core: &Core, pod: &Pod, group: Group, now: Millis) -> Option<TracePod> {
-    let group = Group { created: group.created - now, ..group };
+    let deadline = group.deadline.map(|deadline| deadline - now);
+    let group = Group { created: group.created - now, deadline, ..group };
     let (node, ran) = match &pod.phase {
         PodPhase::Pending => (None, 0),
         PodPhase::Placed { node, since, .. } => {

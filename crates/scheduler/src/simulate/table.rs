@@ -8,7 +8,10 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use maar_api::{names, resources};
 
@@ -68,8 +71,17 @@ pub fn read(nodes: File<'_>, pods: File<'_>) -> Result<Trace, TableError> {
     let mut resources = Resources::default();
     let card = resources.card(resources::NVIDIA_GPU);
     let kinds = vec![CardKind { resource: card, memory_label: None, sharers: u16::MAX }];
-    let nodes =
-        Table::parse(nodes, NODE_COLUMNS)?.rows().map(|row| node(&row?, card)).collect::<Result<_, _>>()?;
+    let mut names = HashSet::new();
+    let nodes = Table::parse(nodes, NODE_COLUMNS)?
+        .rows()
+        .map(|row| {
+            let row = row?;
+            let node = node(&row, card)?;
+            // The second would take the place of the first, and its cards would count twice.
+            let new = names.insert(node.name.clone());
+            if new { Ok(node) } else { Err(row.refuse("sn", "a name that no line above has".to_owned())) }
+        })
+        .collect::<Result<_, _>>()?;
     let mut shapes = HashMap::new();
     let table = Table::parse(pods, POD_COLUMNS)?;
     let mut pods = table.rows().map(|row| pod(&row?, &mut shapes)).collect::<Result<Vec<_>, _>>()?;

@@ -147,6 +147,30 @@ scenario! {
     }
 }
 
+scenario! {
+    async fn who_was_told_by_a_process_that_died_goes_and_nobody_else(context) {
+        let arena = context.arena();
+        define(arena).await;
+        let mut settings = settings(arena);
+        settings.core.grace = 4000;
+        let first = start_with(arena, arena.client(), "first", settings.clone());
+        fill(arena).await;
+        first.kill();
+        // The one that a fresh choice would take last: it was there first. Its notice is what the first left behind.
+        let notice = serde_json::json!({"metadata": {"annotations": {
+            "maar.io/stop-at": "2020-01-01T00:00:00Z", "maar.io/stop-reason": "Preempted"}}});
+        arena.patch::<Pod>("filler0-0", notice).await;
+        submit(arena, "urgent", false).await;
+        let second = start_with(arena, arena.client(), "second", settings);
+        arena.wait_gone::<Pod>("the one that was told to go", "filler0-0").await;
+        the_claimant_runs(arena).await;
+        let left = arena.list::<Pod>("").await;
+        let fillers = left.iter().filter(|pod| pod.name_any().starts_with("filler"));
+        assert_eq!(fillers.filter(|pod| phase(pod) == "Running" && !told(pod)).count(), 5, "nobody else was asked");
+        second.stop().await;
+    }
+}
+
 /// A Pod without a job, with one card, that goes as soon as it is asked to.
 fn single(arena: &Arena, app: &str, number: usize) -> Build<Pod> {
     one_of(arena, app, number)

@@ -16,7 +16,7 @@ use crate::{
     job::decide::policy,
     kind::{self, Place},
     name,
-    pod::{owner, render},
+    pod::{REPLICAS, owner, render},
 };
 
 /// Annotation of Volcano's Job: the generation of the AIJob it was made for.
@@ -62,6 +62,30 @@ pub(crate) fn manifest(job: &AIJob) -> Value {
     })
 }
 
+/// The same for a Job that is there. Volcano lets the number of Pods be changed and no template, but templates say that number:
+/// those of programs that do with any go on saying the one they began with.
+pub(crate) fn resized(job: &AIJob, found: &Value) -> Value {
+    let mut wanted = manifest(job);
+    if kind::of(job.spec.job_type).is_rigid(&job.spec) {
+        return wanted;
+    }
+    let mut before = job.clone();
+    for (at, task) in before.spec.tasks.iter_mut().enumerate() {
+        task.replicas = told(&found["spec"]["tasks"][at]).unwrap_or(task.replicas);
+    }
+    let before = manifest(&before);
+    for at in 0..job.spec.tasks.len() {
+        wanted["spec"]["tasks"][at]["template"] = before["spec"]["tasks"][at]["template"].clone();
+    }
+    wanted
+}
+
+/// How many Pods the template of a task says there are.
+fn told(task: &Value) -> Option<i32> {
+    let env = task["template"]["spec"]["containers"][0]["env"].as_array()?;
+    env.iter().find(|one| one["name"] == REPLICAS)?["value"].as_str()?.parse().ok()
+}
+
 /// The queue that the AIJob names, as Volcano's own objects do; that of the account otherwise. Volcano takes jobs for leaves
 /// only, so the account of a tree of queues is not enough.
 fn queue(job: &AIJob) -> String {
@@ -70,7 +94,7 @@ fn queue(job: &AIJob) -> String {
 }
 
 /// Volcano counts evictions too, and the last of so many is not carried out.
-fn most_restarts(spec: &AIJobSpec) -> i32 {
+pub(super) fn most_restarts(spec: &AIJobSpec) -> i32 {
     if spec.retries == 0 { MOST_RESTARTS } else { spec.retries + 1 }
 }
 
@@ -83,7 +107,7 @@ fn task_manifest(job: &AIJob, task: &TaskSpec) -> Value {
     json!({
         "name": task.name,
         "replicas": task.replicas,
-        "minAvailable": task.minimum(),
+        "minAvailable": job.spec.minimum_of(task),
         "maxRetry": TASK_RETRIES,
         "policies": policies(&job.spec, task),
         "template": { "metadata": metadata, "spec": pod.spec },
@@ -100,7 +124,7 @@ fn policies(spec: &AIJobSpec, task: &TaskSpec) -> Vec<Value> {
     }
     let restart = policy(spec, task);
     let failed = match restart {
-        RestartPolicy::Never if task.minimum() < task.replicas => None,
+        RestartPolicy::Never if spec.minimum_of(task) < task.replicas => None,
         // Volcano takes no retries for a number that was not said, and puts its own in place of it.
         _ if spec.retries == 0 => Some("TerminateJob"),
         RestartPolicy::Never => Some("TerminateJob"),
@@ -119,8 +143,8 @@ fn policies(spec: &AIJobSpec, task: &TaskSpec) -> Vec<Value> {
 pub(super) fn verdict(spec: &AIJobSpec, counts: &[TaskStatus]) -> Option<&'static str> {
     let of = |task: &TaskSpec| counts.iter().find(|one| one.name == task.name).cloned().unwrap_or_default();
     let can_spare =
-        |task: &TaskSpec| policy(spec, task) == RestartPolicy::Never && task.minimum() < task.replicas;
-    let broken = |task: &TaskSpec| can_spare(task) && of(task).failed > task.replicas - task.minimum();
+        |task: &TaskSpec| policy(spec, task) == RestartPolicy::Never && spec.minimum_of(task) < task.replicas;
+    let broken = |task: &TaskSpec| can_spare(task) && of(task).failed > task.replicas - spec.minimum_of(task);
     if spec.tasks.iter().any(broken) {
         return Some("TerminateJob");
     }
@@ -129,7 +153,7 @@ pub(super) fn verdict(spec: &AIJobSpec, counts: &[TaskStatus]) -> Option<&'stati
         spec.tasks.iter().partition(|task| deciding.contains(&task.name.as_str()));
     let well = |task: &&TaskSpec| {
         let count = of(task);
-        count.succeeded + count.failed >= task.replicas && count.succeeded >= task.minimum().max(1)
+        count.succeeded + count.failed >= task.replicas && count.succeeded >= spec.minimum_of(task).max(1)
     };
     (!others.is_empty() && decide.iter().all(well)).then_some("CompleteJob")
 }

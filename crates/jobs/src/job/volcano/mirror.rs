@@ -8,6 +8,7 @@ use kube::api::DynamicObject;
 use maar_api::v1alpha1::{AIJob, AIJobStatus, JobPhase, TaskSpec, TaskStatus, condition_types, reasons};
 use serde_json::Value;
 
+use super::manifest::most_restarts;
 use crate::{
     job::outcome,
     status::{Say, bounded, set_condition, whole},
@@ -32,7 +33,8 @@ pub(crate) fn mirror(
         status.reason = Some(reasons::RESUMING.to_owned());
     }
     status.message = state["message"].as_str().filter(|text| !text.is_empty()).map(bounded);
-    status.retries = count(&found["status"]["retryCount"]);
+    // Volcano counts the restart that it does not carry out, too.
+    status.retries = count(&found["status"]["retryCount"]).min(most_restarts(&job.spec) - 1);
     status.tasks = job.spec.tasks.iter().map(|task| task_status(task, found)).collect();
     let running: i32 = status.tasks.iter().map(|task| task.running).sum();
     status.ready = Some(format!("{running}/{}", job.spec.replicas()));

@@ -1,8 +1,12 @@
-use maar_api::v1alpha1::{JobType, TaskStatus};
+use kube::api::DynamicObject;
+use maar_api::v1alpha1::{AIJobStatus, JobType, TaskStatus};
 use serde_json::{Value, json};
 
-use super::manifest::{manifest, verdict};
-use crate::job::fixture::{Build, job};
+use super::{
+    manifest::{manifest, resized, verdict},
+    mirror::mirror,
+};
+use crate::job::fixture::{Build, job, start};
 
 fn left_to_volcano(job_type: JobType) -> Build {
     job(job_type).set("/backend", "Volcano")
@@ -33,6 +37,31 @@ fn a_job_for_volcano() {
     let built =
         left_to_volcano(JobType::PyTorch).task("master", 1).task("worker", 2).set("/account", "vision");
     insta::assert_yaml_snapshot!(manifest(&built.build()));
+}
+
+#[test]
+fn a_job_of_another_size_has_the_templates_it_had() {
+    let sized = |job_type, workers: i32| {
+        let built = left_to_volcano(job_type).task("worker", workers);
+        let built = if job_type == JobType::Ray { built.task("head", 1) } else { built };
+        built.build()
+    };
+    let template = |made: &Value| made["spec"]["tasks"][0]["template"].clone();
+    for job_type in [JobType::Single, JobType::Ray] {
+        let first = manifest(&sized(job_type, 2));
+        let second = resized(&sized(job_type, 3), &first);
+        assert_eq!(second["spec"]["tasks"][0]["replicas"], 3);
+        assert_eq!(template(&second), template(&first), "Volcano refuses another one");
+        let third = resized(&sized(job_type, 5), &second);
+        assert_eq!(template(&third), template(&first));
+    }
+    // Others cannot do with another number than they were told: Volcano refuses, and the job says so.
+    let rigid = manifest(&sized(JobType::PyTorch, 2));
+    assert_ne!(template(&resized(&sized(JobType::PyTorch, 3), &rigid)), template(&rigid));
+    let mut other = sized(JobType::Single, 2);
+    let first = manifest(&other);
+    other.spec.tasks[0].template.spec.as_mut().unwrap().containers[0].image = Some("other".to_owned());
+    assert_ne!(template(&resized(&other, &first)), template(&first), "what else is asked for is asked for");
 }
 
 #[test]
@@ -133,6 +162,20 @@ fn volcano_retries_as_often_as_is_asked() {
         (on(&made, 0, "PodFailed"), on(&made, 0, "PodEvicted")),
         (Some("RestartTask"), Some("RestartTask"))
     );
+}
+
+#[test]
+fn the_restart_that_volcano_does_not_carry_out_is_no_retry() {
+    let retries = |asked: i32, counted: i32| {
+        let job = left_to_volcano(JobType::Single).task("main", 1).set("/retries", asked).build();
+        let found: DynamicObject = serde_json::from_value(json!({
+            "apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": { "name": "train" },
+            "status": { "retryCount": counted, "state": { "phase": "Failed" } },
+        }))
+        .unwrap();
+        mirror(&job, &AIJobStatus::default(), &found, &[], start()).retries
+    };
+    assert_eq!([retries(1, 1), retries(1, 2), retries(2, 3), retries(0, 4)], [1, 1, 2, 4]);
 }
 
 #[test]

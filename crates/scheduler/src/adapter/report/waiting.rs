@@ -153,7 +153,7 @@ fn next_minute(start: Millis) -> Option<Timestamp> {
 }
 
 /// All that [`reason`] says of groups that wait.
-const REASONS: [&str; 8] = [
+const REASONS: [&str; 9] = [
     "Suspended",
     "UnknownGroup",
     "WaitingForPods",
@@ -161,6 +161,7 @@ const REASONS: [&str; 8] = [
     "NoRoom",
     "NeverFits",
     "MakingRoom",
+    "DeadlinePassed",
     "Next",
 ];
 
@@ -175,6 +176,7 @@ pub(super) const fn reason(state: &State) -> &'static str {
         State::NoRoom { .. } => "NoRoom",
         State::NeverFits { .. } => "NeverFits",
         State::MakingRoom { .. } => "MakingRoom",
+        State::TooLate => "DeadlinePassed",
         State::Next => "Next",
     }
 }

@@ -1,5 +1,6 @@
 //! Groups: from AIJobs, from others' PodGroups, and of single Pods.
 
+use jiff::Timestamp;
 use maar_api::{Payers, names, v1alpha1};
 
 use crate::{
@@ -124,6 +125,17 @@ fn notice(stop: &wire::Stop) -> Option<Millis> {
     stop.notice_seconds?.checked_mul(1000).filter(|millis| *millis >= 0)
 }
 
+/// As [`v1alpha1::AIJobSpec::minimum_of`] says.
+fn minimum_of(spec: &wire::JobSpec, task: &wire::Task) -> u32 {
+    let elastic = spec.launch.as_ref().and_then(|launch| launch.elastic.as_ref());
+    let number = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
+    let others =
+        spec.tasks.iter().filter(|other| other.name != task.name).map(|other| number(other.replicas));
+    let others = others.fold(0, i32::saturating_add);
+    let asked = elastic.and_then(|elastic| elastic.minimum_of(&task.name, number(task.replicas), others));
+    task.min.or(asked.and_then(|asked| u32::try_from(asked).ok())).unwrap_or(task.replicas)
+}
+
 /// What an object asks of its Pods as a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
@@ -131,6 +143,7 @@ pub(crate) struct Asked {
     pub(crate) minimum: u32,
     pub(crate) task_minimums: Vec<TaskMinimum>,
     pub(crate) created: Millis,
+    pub(crate) deadline: Option<Millis>,
     pub(crate) topology_key: Option<String>,
     pub(crate) suspended: bool,
     /// Nobody has asked yet.
@@ -142,7 +155,7 @@ impl Asked {
     pub(crate) fn by_job(job: &wire::Job) -> Self {
         let spec = &job.spec;
         let nodes = spec.nodes.clone().unwrap_or_default();
-        let minimums = spec.tasks.iter().map(|task| (&task.name, task.min.unwrap_or(task.replicas)));
+        let minimums = spec.tasks.iter().map(|task| (&task.name, minimum_of(spec, task)));
         let task_minimums: Vec<TaskMinimum> =
             minimums.map(|(task, minimum)| TaskMinimum { task: task.clone(), minimum }).collect();
         let sum = task_minimums.iter().map(|task| task.minimum).fold(0, u32::saturating_add);
@@ -162,6 +175,7 @@ impl Asked {
             minimum: spec.min_available.unwrap_or(sum).max(1),
             task_minimums,
             created: job.metadata.created(),
+            deadline: spec.deadline.map(Timestamp::as_millisecond),
             topology_key: nodes.topology_key,
             suspended: spec.suspend || spec.cancel,
             unknown: false,
@@ -224,6 +238,7 @@ impl Asked {
             task_minimums: self.task_minimums.clone(),
             created: self.created,
             max_run: owner.max_run,
+            deadline: self.deadline,
             topology_key: self.topology_key.clone(),
             lent_nodes: owner.lent_nodes,
             suspended: self.suspended,
@@ -243,7 +258,7 @@ mod tests {
     fn a_job_says_its_minimums() {
         let job = json!({"metadata": {"name": "j", "namespace": "n"}, "spec": {
             "type": "PyTorch", "serviceLevel": "BestEffort", "account": "vision", "maxRunSeconds": 60,
-            "stop": {"noticeSeconds": 120, "graceSeconds": 5}, "nodes": {"lent": true, "topologyKey": "rack"},
+            "deadline": "1970-01-01T00:02:00Z", "stop": {"noticeSeconds": 120, "graceSeconds": 5}, "nodes": {"lent": true, "topologyKey": "rack"},
             "tasks": [{"name": "master", "replicas": 1, "template": {"spec": {}}}, {"name": "worker", "replicas": 8, "min": 4}],
         }});
         let asked = Asked::by_job(&serde_json::from_value(job).unwrap());
@@ -252,7 +267,29 @@ mod tests {
         assert_eq!(group.task_minimums.len(), 2);
         assert_eq!((group.account.as_str(), group.level), ("vision", ServiceLevel::BestEffort));
         assert_eq!((group.max_run, group.grace), (Some(60_000), Some(120_000)));
+        assert_eq!(group.deadline, Some(120_000));
         assert!(group.lent_nodes);
+    }
+
+    #[test]
+    fn an_elastic_job_starts_with_as_many_as_it_goes_on_with() {
+        let asked = |tasks: serde_json::Value| {
+            let elastic = json!({"minPods": 2, "maxPods": 8});
+            let job = json!({"metadata": {"name": "j", "namespace": "n"},
+                "spec": {"type": "PyTorch", "launch": {"elastic": elastic}, "tasks": tasks}});
+            // What the controller counts and what the scheduler places must be the same.
+            let spec: v1alpha1::AIJobSpec = serde_json::from_value(job["spec"].clone()).unwrap();
+            let asked = Asked::by_job(&serde_json::from_value(job).unwrap());
+            assert_eq!(i32::try_from(asked.minimum).unwrap(), spec.minimum());
+            let by_task = spec.tasks.iter().map(|task| u32::try_from(spec.minimum_of(task)).unwrap());
+            let minimums: Vec<u32> = asked.task_minimums.iter().map(|task| task.minimum).collect();
+            assert_eq!(minimums, by_task.collect::<Vec<_>>());
+            minimums
+        };
+        let task = |name: &str, replicas: u32| json!({"name": name, "replicas": replicas, "template": {}});
+        assert_eq!(asked(json!([task("worker", 8)])), [2]);
+        assert_eq!(asked(json!([task("master", 1), task("worker", 7)])), [1, 1]);
+        assert_eq!(asked(json!([{"name": "worker", "replicas": 8, "min": 4, "template": {}}])), [4]);
     }
 
     #[test]

@@ -123,6 +123,12 @@ impl Volumes {
             wanted.waits.get_or_insert(format!("the volume claim {name} does not exist"));
             return Ok(());
         };
+        // As in kube-scheduler: who starts with it now would keep it from going, or wait on its node for ever.
+        if claim.metadata.deletion_timestamp.is_some() {
+            wanted.waits.get_or_insert(format!("the volume claim {name} is being deleted"));
+        } else if claim.status.phase == "Lost" {
+            wanted.waits.get_or_insert(format!("the volume claim {name} has lost its volume"));
+        }
         self.add_use(&mut wanted.volumes, key, claim);
         if !claim.spec.volume_name.is_empty() {
             return self.add_volume(wanted, name, claim);

@@ -1,8 +1,9 @@
 //! Maar's own kinds, without the templates of jobs, which are most of them.
 
+use jiff::Timestamp;
 use maar_api::{
     ResourceList,
-    v1alpha1::{MemberSpec, NodesSpec, QueueStatus, ServiceLevel},
+    v1alpha1::{LaunchSpec, MemberSpec, NodesSpec, QueueStatus, ServiceLevel},
 };
 use serde::Deserialize;
 
@@ -56,7 +57,9 @@ pub(crate) struct JobSpec {
     #[serde(deserialize_with = "null_as_default")]
     pub(crate) tasks: Vec<Task>,
     pub(crate) min_available: Option<u32>,
+    pub(crate) launch: Option<LaunchSpec>,
     pub(crate) max_run_seconds: Option<i64>,
+    pub(crate) deadline: Option<Timestamp>,
     pub(crate) suspend: bool,
     pub(crate) cancel: bool,
     pub(crate) stop: Option<Stop>,

@@ -122,6 +122,19 @@ pub(crate) struct Affinity {
     pub(crate) pod_anti_affinity: PodAffinity,
 }
 
+impl Affinity {
+    /// Whether a term is about namespaces by their labels. The empty selector means all, whatever their labels are.
+    pub(crate) fn selects_namespaces(&self) -> bool {
+        let selects = |term: &PodAffinityTerm| {
+            term.namespace_selector.as_ref().is_some_and(|one| *one != LabelSelector::default())
+        };
+        [&self.pod_affinity, &self.pod_anti_affinity].into_iter().any(|one| {
+            one.required.iter().any(selects)
+                || one.preferred.iter().any(|one| selects(&one.pod_affinity_term))
+        })
+    }
+}
+
 #[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(default)]
 pub(crate) struct NodeAffinity {

@@ -38,6 +38,8 @@ pub(super) struct Known {
     /// A Pod that waits and has volume claims, names a group of a kind that nobody serves, or came before its namespace: to
     /// be looked at again when that changes.
     pub(super) waiting: Option<Box<wire::Pod>>,
+    /// A Pod, waiting or placed, that has terms about namespaces by their labels: to be looked at again when these change.
+    pub(super) by_namespace: Option<Box<wire::Pod>>,
     /// Namespace and name of a Pod that is not in the ledger.
     name: Option<Box<(String, String)>>,
 }
@@ -113,8 +115,10 @@ impl World {
         let stranger = !self.recorded && !self.namespaces.contains_key(&pod.metadata.namespace);
         let keep = ours && waits && (stranger || !claims.is_empty() || !self.is_served(&membership(&pod)));
         let waiting = keep.then(|| Box::new(pod.clone()));
+        let by_namespace = pod.spec.affinity.selects_namespaces().then(|| Box::new(pod.clone()));
         let wanted = self.wanted(&claims, ours && waits);
-        let mut known = Known { version: pod.metadata.version(), claims, waiting, ..Known::none() };
+        let mut known =
+            Known { version: pod.metadata.version(), claims, waiting, by_namespace, ..Known::none() };
         let shape = wanted.and_then(|wanted| {
             known.problem = wanted.waits.as_deref().map(Arc::from);
             if keep && stranger && !self.unknown.contains(&Kind::Namespaces) {
@@ -208,13 +212,16 @@ impl World {
         let seen = core.ledger().find_pod(&uid).and_then(|id| core.ledger().pod(id));
         let news = news(seen, &pod);
         let given = known.given && ours;
-        self.note(uid, known);
+        self.note(Arc::clone(&uid), known);
         self.changed |= news == News::Some;
         if news != News::None {
             let id = core.upsert_pod(pod);
             if given {
                 self.look_for_dispute(core, id);
             }
+        }
+        if let Some(id) = core.ledger().find_pod(&uid) {
+            core.set_told(id, self.notices.contains_key(&uid));
         }
     }
 
@@ -317,14 +324,20 @@ impl World {
     /// Classes have changed, a kind of group is served by now, or a namespace is there: Pods that wait and have to do with
     /// such are looked at again.
     pub(super) fn look_again(&mut self, core: &mut Core) {
-        let waiting: Vec<(Arc<str>, wire::Pod)> = self
-            .pods
-            .iter()
-            .filter_map(|(uid, known)| Some((Arc::clone(uid), known.waiting.as_deref()?.clone())))
-            .collect();
-        let mut waiting = waiting;
-        waiting.sort_by(|(one, _), (other, _)| one.cmp(other));
-        for (uid, pod) in waiting {
+        self.look_again_at(core, |known| known.waiting.as_deref());
+    }
+
+    /// Labels of namespaces have changed: Pods with terms about such labels are looked at again, also those that run, whose
+    /// terms are about others.
+    pub(super) fn look_again_by_namespace(&mut self, core: &mut Core) {
+        self.look_again_at(core, |known| known.by_namespace.as_deref());
+    }
+
+    fn look_again_at(&mut self, core: &mut Core, kept: fn(&Known) -> Option<&wire::Pod>) {
+        let kept = self.pods.iter().filter_map(|(uid, known)| Some((Arc::clone(uid), kept(known)?.clone())));
+        let mut kept: Vec<(Arc<str>, wire::Pod)> = kept.collect();
+        kept.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (uid, pod) in kept {
             self.set_pod(core, uid, pod);
         }
     }
@@ -435,6 +448,7 @@ impl Known {
             given: false,
             claims: Vec::new(),
             waiting: None,
+            by_namespace: None,
             name: None,
         }
     }

@@ -422,3 +422,79 @@ proptest! {
         }
     }
 }
+
+/// A Pod that must not be near Pods of the namespaces of a team.
+fn away_from_team(name: &str, version: u64) -> Value {
+    let mut pod = pod(name, version);
+    pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = json!([{
+        "topologyKey": "host", "labelSelector": {"matchLabels": {"app": "noisy"}},
+        "namespaceSelector": {"matchLabels": {"team": "red"}},
+    }]);
+    pod
+}
+
+impl Told {
+    fn host(&mut self, name: &str) {
+        let node = json!({"metadata": {"name": name, "labels": {"host": name}}, "status": {"allocatable":
+            {"cpu": "8", "memory": "16Gi", "pods": "110"}}});
+        self.apply(Change::Node(Event::Apply(lean(node))));
+    }
+
+    /// All namespaces there are have been listed: none.
+    fn namespaces(&mut self) {
+        for event in [Event::Init, Event::InitDone] {
+            self.apply(Change::Namespace(event));
+        }
+    }
+
+    fn namespace(&mut self, name: &str, labels: Value) {
+        let namespace = json!({"metadata": {"name": name, "labels": labels}});
+        self.apply(Change::Namespace(Event::Apply(lean(namespace))));
+    }
+}
+
+#[test]
+fn a_namespace_that_gets_other_labels_is_meant_by_those_who_wait() {
+    let mut told = Told::new();
+    told.host("a");
+    told.namespaces();
+    for name in ["n", "m"] {
+        told.namespace(name, json!({}));
+    }
+    let mut noisy = on(pod("noisy", 1), "a");
+    noisy["metadata"]["namespace"] = json!("m");
+    noisy["metadata"]["labels"] = json!({"app": "noisy"});
+    told.pod(noisy);
+    told.namespace("m", json!({"team": "red"}));
+    told.pod(away_from_team("p", 2));
+    told.core.pass(0, Budget::default());
+    assert_eq!(told.phase("p"), Some(PodPhase::Pending), "it came after the label");
+    told.namespace("m", json!({"team": "blue"}));
+    told.core.pass(0, Budget::default());
+    assert!(matches!(told.phase("p"), Some(PodPhase::Placed { .. })), "nobody of the team is there any more");
+}
+
+#[test]
+fn a_new_namespace_is_meant_by_those_who_run() {
+    let mut told = Told::new();
+    told.host("a");
+    told.namespaces();
+    told.namespace("n", json!({}));
+    told.pod(on(away_from_team("quiet", 1), "a"));
+    told.namespace("m", json!({"team": "red"}));
+    let mut noisy = pod("noisy", 2);
+    noisy["metadata"]["namespace"] = json!("m");
+    noisy["metadata"]["labels"] = json!({"app": "noisy"});
+    told.pod(noisy);
+    told.core.pass(0, Budget::default());
+    assert_eq!(told.phase("noisy"), Some(PodPhase::Pending), "who runs there does not want it near");
+    told.apply(Change::Namespace(Event::Delete(lean(
+        json!({"metadata": {"name": "m", "labels": {"team": "red"}}}),
+    ))));
+    told.namespace("m", json!({}));
+    told.core.pass(0, Budget::default());
+    assert!(
+        matches!(told.phase("noisy"), Some(PodPhase::Placed { .. })),
+        "its namespace is made anew, without the label"
+    );
+}

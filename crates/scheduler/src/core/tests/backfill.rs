@@ -25,6 +25,55 @@ fn short_work_passes_the_head_and_long_work_does_not() {
 }
 
 #[test]
+fn among_equals_who_must_be_over_sooner_goes_first() {
+    let mut world = world().nodes(1, 8);
+    let mut running = world.submit(&job("running", "", 1, 8));
+    world.pass();
+    let never = world.submit(&job("never", "", 1, 8));
+    let late = world.submit(&job("late", "", 1, 8).due(9000));
+    let soon = world.submit(&job("soon", "", 1, 8).due(8000));
+    let urgent = world.submit(&job("urgent", "", 1, 8).priority(1));
+    let mut order = Vec::new();
+    for now in 1..=4 {
+        world.end_group(running);
+        world.pass_at(now);
+        running = [never, late, soon, urgent].into_iter().find(|group| world.placed(*group) == 1).unwrap();
+        order.push(running);
+    }
+    assert_eq!(order, [urgent, soon, late, never], "a priority counts more, and no deadline is the last one");
+}
+
+#[test]
+fn a_deadline_is_an_end_like_the_longest_run() {
+    let mut world = world().nodes(2, 8);
+    world.submit(&job("running", "", 1, 8).due(100));
+    world.pass();
+    let head = world.submit(&job("head", "", 2, 8));
+    world.pass_at(10);
+    assert_eq!(world.core.reservations()[0].start, Some(100), "what runs is stopped then");
+    let over_by_then = world.submit(&job("short", "", 1, 4).due(90));
+    let longer = world.submit(&job("long", "", 1, 4).due(110));
+    let cut = world.submit(&job("cut", "", 1, 4).runs(500).due(95));
+    world.pass_at(20);
+    assert_eq!([over_by_then, longer, cut].map(|group| world.placed(group)), [1, 0, 1]);
+    assert_eq!(world.placed(head), 0);
+}
+
+#[test]
+fn nobody_goes_for_work_that_is_too_late() {
+    let mut world = world().nodes(1, 8);
+    let scrap = world.submit(&job("scrap", "", 1, 8).best_effort());
+    world.pass();
+    let late = world.submit(&job("late", "", 1, 8).due(50));
+    assert_eq!(world.pass_at(50), []);
+    assert_eq!((world.placed(scrap), world.placed(late)), (1, 0));
+    // More time: it is asked again.
+    let group = job("late", "", 1, 8).due(60).group;
+    world.core.upsert_group(group);
+    assert_eq!(world.pass_at(51).len(), 1, "the other is asked to go");
+}
+
+#[test]
 fn nodes_that_are_not_held_are_for_all() {
     let mut world = world().nodes(2, 8);
     world.submit(&job("running", "", 1, 8).runs(100));

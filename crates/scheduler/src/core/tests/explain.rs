@@ -1,6 +1,6 @@
 use super::world::{World, binds, job, world};
 use crate::{
-    explain::{Explanation, State},
+    explain::{Chance, Explanation, State},
     model::{Account, GroupId, TaskMinimum},
 };
 
@@ -31,6 +31,34 @@ fn a_group_behind_others_on_a_full_cluster_is_told_everything() {
     starts in about 9 min
     nodes are held for it
     ");
+}
+
+#[test]
+fn a_group_is_told_whether_its_deadline_can_be_kept() {
+    let mut world = world().nodes(1, 8);
+    world.submit(&job("running", "", 1, 8).runs(100_000));
+    world.pass();
+    let rows = [
+        ("kept", Some(50_000), 150_000, Chance::Kept),
+        ("cut", Some(50_001), 150_000, Chance::CutShort),
+        ("missed", Some(1), 100_000, Chance::Missed),
+        ("open", None, 150_000, Chance::Unknown),
+    ];
+    for (name, run, due, want) in rows {
+        let group = world.submit(&job(name, "", 1, 8).due(due).with(|group| group.max_run = run));
+        world.pass();
+        let outlook = ask(&mut world, group).deadline.unwrap();
+        assert_eq!((outlook.at, outlook.chance), (due, want), "{name}");
+        world.end_group(group);
+    }
+    // Nobody has to know when it starts to see that it is too short.
+    let limited = world.submit(&job("limited", "nobody", 1, 8).due(150_000).runs(200_000));
+    world.pass();
+    let answer = ask(&mut world, limited);
+    assert_eq!((answer.start, answer.deadline.unwrap().chance), (None, Chance::CutShort));
+    let late = world.submit(&job("late", "", 1, 8).due(1));
+    world.pass_at(1);
+    assert_eq!(ask(&mut world, late).summary(), "its deadline has passed");
 }
 
 #[test]

@@ -149,3 +149,27 @@ fn pods_that_failed_do_not_make_up_a_gang() {
     world.end_group(other);
     assert_eq!(binds(&world.pass()), 2);
 }
+
+#[test]
+fn a_gang_with_one_pod_to_a_node_spans_the_racks_it_needs_and_no_more() {
+    let mut world = world();
+    // The first rack would be just enough by its cards, but has only one host.
+    for (name, rack, cards) in [("a0", "a", 4), ("b0", "b", 2), ("b1", "b", 2), ("b2", "b", 2)] {
+        world.node(name, cards, &[("rack", rack), ("kubernetes.io/hostname", name)]);
+    }
+    let apart =
+        job("gang", "", 3, 1).away_from(&["gang"]).with(|group| group.topology_key = Some("rack".to_owned()));
+    let gang = world.submit(&apart);
+    assert_eq!(binds(&world.pass()), 3);
+    let racks: std::collections::BTreeSet<String> = world
+        .pods_of(gang)
+        .iter()
+        .filter_map(|pod| match &world.pods[pod].phase {
+            PodPhase::Placed { node, .. } => {
+                Some(world.core.ledger().node(*node)?.node.labels["rack"].clone())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(racks, ["b".to_owned()].into());
+}

@@ -49,6 +49,29 @@ fn best_effort_work_gives_way_and_the_claimant_is_bound_when_it_has_gone() {
 }
 
 #[test]
+fn of_equal_victims_those_go_who_were_told_to_by_whoever_led_before() {
+    for told in 0..2 {
+        let mut world = full_of_scrap();
+        let scrap = world.core.ledger().find_group(&format!("scrap{told}")).unwrap();
+        world.core.set_told(world.pods_of(scrap)[0], true);
+        world.submit(&job("sure", "", 1, 4));
+        let actions = world.pass();
+        let want = format!("scrap{told}");
+        assert_eq!(evicted(&world, &actions), named(&[(want.as_str(), Reason::BestEffort)]));
+    }
+    let mut world = full_of_scrap();
+    let large = world.core.ledger().find_group("scrap3").unwrap();
+    world.core.set_told(world.pods_of(large)[0], true);
+    world.submit(&job("sure", "", 1, 2));
+    let actions = world.pass();
+    assert_eq!(
+        evicted(&world, &actions),
+        named(&[("scrap2", Reason::BestEffort)]),
+        "six cards for two is too many"
+    );
+}
+
+#[test]
 fn the_grace_of_the_victim_is_its_own() {
     let mut world = world().nodes(1, 8);
     world.submit(&job("slow", "", 1, 8).best_effort().with(|group| group.grace = Some(600_000)));
@@ -544,4 +567,83 @@ fn a_node_that_goes_and_comes_back_still_has_those_who_are_leaving_it() {
     world.evicted_go();
     world.pass();
     assert_eq!(world.placed(sure), 1);
+}
+
+#[test]
+fn who_holds_a_port_of_the_host_gives_way_to_one_who_has_a_right_to_it() {
+    let mut world = world().nodes(2, 8);
+    world.submit(&job("scrap0", "", 1, 1).best_effort().port(29500));
+    world.submit(&job("sure0", "", 1, 8));
+    world.pass();
+    let sure = world.submit(&job("sure1", "", 1, 1).port(29500));
+    let actions = world.pass();
+    assert_eq!(
+        evicted(&world, &actions),
+        named(&[("scrap0", Reason::BestEffort)]),
+        "there are cards, but no port"
+    );
+    world.evicted_go();
+    world.pass();
+    assert_eq!(world.placed(sure), 1);
+}
+
+#[test]
+fn nobody_goes_for_a_place_whose_port_is_held_by_another_who_stays() {
+    let mut world = world().nodes(1, 8);
+    world.submit(&job("sure0", "", 1, 1).port(29500));
+    world.submit(&job("scrap0", "", 1, 7).best_effort());
+    world.pass();
+    world.submit(&job("sure1", "", 1, 1).port(29500));
+    assert_eq!(world.pass(), []);
+}
+
+#[test]
+fn a_gang_with_one_pod_to_a_node_has_room_made_on_as_many_nodes() {
+    for one_each in [job("gang", "", 2, 1).port(29500), job("gang", "", 2, 1).away_from(&["gang"])] {
+        let mut world = world().hosts(2, 4);
+        // The youngest, which would go first, are all on one node.
+        for number in 0..8 {
+            world.now += 1000;
+            world.submit(&job(&format!("scrap{number}"), "", 1, 1).best_effort());
+            world.pass();
+        }
+        let gang = world.submit(&one_each);
+        assert_eq!(evictions(&world.pass()).len(), 2);
+        world.evicted_go();
+        world.pass();
+        assert_eq!(world.placed(gang), 2);
+    }
+}
+
+#[test]
+fn who_must_not_be_near_gives_way_whoever_of_both_says_so() {
+    for (scrap, sure) in [
+        (job("scrap", "", 1, 1).best_effort(), job("sure", "", 1, 1).away_from(&["scrap"])),
+        (job("scrap", "", 1, 1).best_effort().away_from(&["sure"]), job("sure", "", 1, 1)),
+    ] {
+        let mut world = world().hosts(1, 8);
+        world.submit(&scrap);
+        world.pass();
+        let group = world.submit(&sure);
+        assert_eq!(evictions(&world.pass()).len(), 1);
+        world.evicted_go();
+        world.pass();
+        assert_eq!(world.placed(group), 1);
+    }
+}
+
+#[test]
+fn a_group_that_grows_has_room_made_for_many_of_its_pods_at_a_time() {
+    let mut world = world().nodes(4, 8);
+    for number in 0..32 {
+        world.submit(&job(&format!("scrap{number}"), "", 1, 1).best_effort());
+    }
+    world.pass();
+    let before = world.core.asked();
+    let large = world.submit(&job("large", "", 30, 1).minimum(1));
+    assert_eq!(evictions(&world.pass()).len(), 30);
+    assert!(world.core.asked() - before < 5, "it was asked {} times", world.core.asked() - before);
+    world.evicted_go();
+    world.pass();
+    assert_eq!(world.placed(large), 30);
 }

@@ -18,6 +18,7 @@ enum Step {
         best_effort: bool,
         priority: i32,
         run: Option<i64>,
+        due: Option<i64>,
     },
     Share {
         account: usize,
@@ -37,10 +38,11 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let submit = (0usize..4, 1u32..5, 0u32..5, 1u16..9, any::<bool>(), 0i32..3, prop::option::of(1i64..100));
+    let times = (prop::option::of(1i64..100), prop::option::weighted(0.2, 1i64..400_000));
+    let submit = (0usize..4, 1u32..5, 0u32..5, 1u16..9, any::<bool>(), 0i32..3, times);
     prop_oneof![
-        8 => submit.prop_map(|(account, pods, minimum, size, best_effort, priority, run)| Step::Submit {
-            account, pods, minimum: minimum.min(pods), size, best_effort, priority, run
+        8 => submit.prop_map(|(account, pods, minimum, size, best_effort, priority, (run, due))| Step::Submit {
+            account, pods, minimum: minimum.min(pods), size, best_effort, priority, run, due
         }),
         2 => (0usize..4, 1u16..1000).prop_map(|(account, milli)| Step::Share { account, milli }),
         4 => any::<prop::sample::Index>().prop_map(Step::End),
@@ -77,6 +79,15 @@ fn play(steps: &[Step]) -> Vec<Vec<Action>> {
         take(&mut world, number, step);
         let actions = world.pass();
         let evicted = !evictions(&actions).is_empty();
+        for action in &actions {
+            if let Action::Evict { claimant, .. } = action {
+                let deadline = world.core.ledger().group(*claimant).unwrap().group.deadline;
+                assert!(
+                    deadline.is_none_or(|deadline| deadline > world.now),
+                    "evicted for one that is too late"
+                );
+            }
+        }
         log.push(actions);
         if evicted && number % 3 == 0 {
             // Whoever was evicted made room for somebody who is bound as soon as they have gone.
@@ -91,11 +102,12 @@ fn play(steps: &[Step]) -> Vec<Vec<Action>> {
 
 fn take(world: &mut World, number: usize, step: &Step) {
     match step {
-        Step::Submit { account, pods, minimum, size, best_effort, priority, run } => {
+        Step::Submit { account, pods, minimum, size, best_effort, priority, run, due } => {
             let mut spec = job(&format!("job{number}"), ACCOUNTS[*account], *pods, *size)
                 .minimum(*minimum)
                 .priority(*priority);
             spec.group.max_run = *run;
+            spec.group.deadline = due.map(|due| world.now + due);
             if *best_effort {
                 spec = spec.best_effort();
             }

@@ -8,8 +8,9 @@ use std::{
 use crate::{
     core::{Action, Budget, Config, Core},
     model::{
-        Account, Amounts, CardKind, CardKindId, CardRequest, CardsTaken, Group, GroupId, Millis, Node,
-        NodeId, Pod, PodId, PodPhase, ResourceId, Resources, ServiceLevel, Shape,
+        Account, Amounts, CardKind, CardKindId, CardRequest, CardsTaken, Group, GroupId, LabelSelector,
+        Millis, Node, NodeId, Operator, Pod, PodAffinityTerm, PodId, PodPhase, Requirement, ResourceId,
+        Resources, ServiceLevel, Shape,
     },
 };
 
@@ -23,6 +24,8 @@ pub(super) struct Job {
     pub(super) tasks: Vec<(&'static str, u32)>,
     pub(super) cards: CardRequest,
     pub(super) selector: BTreeMap<String, String>,
+    /// What else its Pods ask for.
+    pub(super) asks: Shape,
 }
 
 pub(super) fn job(name: &str, account: &str, pods: u32, cards: u16) -> Job {
@@ -34,7 +37,7 @@ pub(super) fn job(name: &str, account: &str, pods: u32, cards: u16) -> Job {
         ..Group::default()
     };
     let cards = CardRequest::whole(KIND, cards);
-    Job { group, tasks: vec![("", pods)], cards, selector: BTreeMap::new() }
+    Job { group, tasks: vec![("", pods)], cards, selector: BTreeMap::new(), asks: Shape::default() }
 }
 
 impl Job {
@@ -53,6 +56,28 @@ impl Job {
 
     pub(super) fn runs(self, millis: Millis) -> Self {
         self.with(|group| group.max_run = Some(millis))
+    }
+
+    pub(super) fn due(self, deadline: Millis) -> Self {
+        self.with(|group| group.deadline = Some(deadline))
+    }
+
+    /// Its Pods take a port of their host.
+    pub(super) fn port(mut self, port: u16) -> Self {
+        self.asks.host_ports = vec![("0.0.0.0".to_owned(), "TCP".to_owned(), port)];
+        self
+    }
+
+    /// Its Pods are not put beside Pods of jobs with these names, on one host.
+    pub(super) fn away_from(mut self, jobs: &[&str]) -> Self {
+        let values = jobs.iter().map(|job| (*job).to_owned()).collect();
+        let named = Requirement { key: "job".to_owned(), operator: Operator::In, values };
+        self.asks.anti_affinity = vec![PodAffinityTerm {
+            selector: LabelSelector(Some(vec![named])),
+            namespaces: None,
+            topology_key: "kubernetes.io/hostname".to_owned(),
+        }];
+        self
     }
 
     pub(super) fn minimum(self, minimum: u32) -> Self {
@@ -98,6 +123,15 @@ impl World {
     pub(super) fn nodes(mut self, count: u32, cards: i64) -> Self {
         for number in 0..count {
             self.node(&format!("n{number}"), cards, &[]);
+        }
+        self
+    }
+
+    /// Nodes that say what they are called, as kubelets do.
+    pub(super) fn hosts(mut self, count: u32, cards: i64) -> Self {
+        for number in 0..count {
+            let name = format!("n{number}");
+            self.node(&name, cards, &[("kubernetes.io/hostname", &name)]);
         }
         self
     }
@@ -153,7 +187,7 @@ impl World {
         requests.set(ResourceId::CPU, 1000);
         requests.set(ResourceId::PODS, 1);
         let shape =
-            Shape { requests, cards: job.cards, node_selector: job.selector.clone(), ..Shape::default() };
+            Shape { requests, cards: job.cards, node_selector: job.selector.clone(), ..job.asks.clone() };
         let uid = format!("{}-{task}-{}", job.group.name, self.pods.len());
         let pod = Pod {
             namespace: "default".into(),

@@ -36,7 +36,8 @@ fn key(tree: &mut Tree, account: &str, class: u32) -> LaneKey {
 }
 
 fn rank(group: u32, priority: i32, created: i64) -> Rank {
-    Rank { begun: Reverse(false), priority: Reverse(priority), created, group: GroupId(group) }
+    let deadline = i64::MAX;
+    Rank { begun: Reverse(false), priority: Reverse(priority), deadline, created, group: GroupId(group) }
 }
 
 fn next(order: &Order, tree: &Tree) -> Option<u32> {

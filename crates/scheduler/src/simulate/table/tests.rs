@@ -67,3 +67,14 @@ fn cells_in_quotes_may_hold_commas() {
     let trace = read_pods("name,cpu_milli,memory_mib,num_gpu,gpu_milli\n\"a, \"\"b\"\"\",1,1,0,0\n").unwrap();
     assert_eq!(&*trace.pods[0].name, "a, \"b\"");
 }
+
+#[test]
+fn two_nodes_of_one_name_are_a_mistake() {
+    let nodes = format!("{NODES}n2,1,1,0,\nn1,64000,262144,2,P100\n");
+    let pods = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n";
+    let found = read(File { name: "nodes.csv", text: &nodes }, File { name: "pods.csv", text: pods });
+    assert_eq!(
+        found.unwrap_err().to_string(),
+        "nodes.csv line 4, column sn: \"n1\" is not allowed; it must be a name that no line above has"
+    );
+}

@@ -122,6 +122,21 @@ fn a_pod_waits_for_claims_that_are_not_there_or_not_bound() {
 }
 
 #[test]
+fn a_pod_waits_for_claims_that_are_being_deleted_or_have_lost_their_volume() {
+    let mut all = volumes();
+    let mut going = claim("data", &json!({"volumeName": "v"}));
+    going.metadata.deletion_timestamp = Some(jiff::Timestamp::UNIX_EPOCH);
+    all.set_claim(going);
+    let waits = all.wanted(["n/data"]).unwrap().waits;
+    assert_eq!(waits.as_deref(), Some("the volume claim data is being deleted"));
+    let mut lost = claim("data", &json!({"volumeName": "v"}));
+    lost.status.phase = "Lost".to_owned();
+    all.set_claim(lost);
+    let waits = all.wanted(["n/data"]).unwrap().waits;
+    assert_eq!(waits.as_deref(), Some("the volume claim data has lost its volume"));
+}
+
+#[test]
 fn a_volume_knows_the_claims_that_name_it() {
     let mut all = volumes();
     assert_eq!(all.claims_of("v").collect::<Vec<_>>(), ["n/data"]);
