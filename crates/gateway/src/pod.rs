@@ -4,9 +4,10 @@
 //! it what it waits for. Here the two directions share nothing.
 
 mod exit;
+mod line;
 mod upgrade;
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures::{
@@ -22,7 +23,10 @@ use tokio::{io::DuplexStream, time::timeout};
 use tokio_tungstenite::tungstenite::Message;
 
 pub use exit::Exit;
+use line::FirstLine;
 use upgrade::Socket;
+
+use crate::ssh::Helpers;
 
 /// How long the cluster may take to begin something.
 const BEGIN: Duration = Duration::from_secs(30);
@@ -43,6 +47,8 @@ pub struct Place {
     pub pod: String,
     /// The container; the Pod's own choice if it is not said.
     pub container: Option<String>,
+    /// What can be brought into it.
+    pub helpers: Helpers,
 }
 
 impl std::fmt::Debug for Place {
@@ -81,12 +87,12 @@ pub struct Input {
 /// What comes out of a program.
 pub struct Output {
     stream: SplitStream<Socket>,
-    /// Of its standard output, what was looked at and put back.
-    back: Option<Bytes>,
+    /// What was looked at and put back.
+    back: VecDeque<Part>,
 }
 
 /// A part of what comes out.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Part {
     /// Of its standard output.
     Stdout(Bytes),
@@ -158,13 +164,28 @@ impl Input {
 impl Output {
     /// Gives `bytes` as the next part of standard output.
     pub(crate) fn put_back(&mut self, bytes: Bytes) {
-        self.back = Some(bytes).filter(|bytes| !bytes.is_empty());
+        if !bytes.is_empty() {
+            self.back.push_front(Part::Stdout(bytes));
+        }
+    }
+
+    /// The first line of its standard output, without the `sign` that it begins with. Nothing if the program begins with
+    /// anything else. What was read besides are the next parts.
+    pub(crate) async fn line(&mut self, sign: u8) -> Result<Option<String>, PodError> {
+        let mut first = FirstLine::new(sign);
+        loop {
+            let part = self.next().await?;
+            if let Some((line, rest)) = first.take(part) {
+                self.back = rest;
+                return Ok(line);
+            }
+        }
     }
 
     /// The next part, which is never empty.
     pub async fn next(&mut self) -> Result<Part, PodError> {
-        if let Some(bytes) = self.back.take() {
-            return Ok(Part::Stdout(bytes));
+        if let Some(part) = self.back.pop_front() {
+            return Ok(part);
         }
         loop {
             let message = match self.stream.next().await {
@@ -216,7 +237,7 @@ impl Place {
             pods.exec(&self.pod, command.iter().cloned(), &parameters).map_err(PodError::Request)?;
         let (socket, can_end) = in_time(upgrade::open(&self.client, request)).await?;
         let (sink, stream) = socket.split();
-        Ok((Input { sink, can_end }, Output { stream, back: None }))
+        Ok((Input { sink, can_end }, Output { stream, back: VecDeque::new() }))
     }
 
     /// A connection to a port on the loopback address of the Pod. That nobody listens there shows by its end.

@@ -3,7 +3,7 @@
 //! Start with [`serve`], which takes connections, then `connection`, which answers what a client asks, `session` (shells,
 //! commands, SFTP), `forward` and `remote` (ports both ways). `inlet` is where what a client sends waits for a Pod that
 //! reads slowly. `certificate` is our own authority for short-lived certificates. What runs in the Pod is said in
-//! `command`, and `helper` brings along what images do not have.
+//! `command`, and `helper` brings along what images do not have: the one of `programs` that fits their processor.
 //!
 //! Who may enter is asked of a [`Door`]. A refusal looks the same whatever its reason.
 
@@ -16,6 +16,8 @@ mod frame;
 mod helper;
 mod inlet;
 mod key;
+mod machine;
+mod programs;
 mod remote;
 mod serve;
 mod session;
@@ -23,4 +25,5 @@ mod session;
 pub use certificate::{Authority, CertificateError, Rights};
 pub use door::{Door, Knock, Proof, Report, Visit};
 pub use key::{KeyError, SecretKey, UserKey};
+pub use programs::{Helpers, HelpersError};
 pub use serve::{Limits, serve};

@@ -326,6 +326,25 @@ async fn connections_become_others_and_end_with_the_visit() {
     assert_eq!(timeout(PATIENCE, visitor.read(&mut bytes)).await.unwrap().unwrap_or(0), 0, "at both ends");
 }
 
+/// All apps by path have one origin: a cookie for all of it would go to all of them.
+#[tokio::test]
+async fn a_cookie_that_comes_with_a_websocket_stays_below_the_path_of_its_app() {
+    let world = world(Apps::by_path("http://gpu-apps.test", &[PORTAL.to_owned()]).unwrap()).await;
+    let mut visitor = TcpStream::connect(world.address).await.unwrap();
+    let path = format!("/apps/{}/key", world.label);
+    let ask = format!(
+        "GET {path}/socket HTTP/1.1\r\nHost: gpu-apps.test\r\nCookie: maar-app=good\r\nOrigin: http://gpu-apps.test\r\n\
+         Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n"
+    );
+    visitor.write_all(ask.as_bytes()).await.unwrap();
+    let switches = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                    Set-Cookie: a=1; Path=/; Domain=gpu-apps.test\r\n\r\n";
+    world.app(switches).await;
+    let answered = head(&mut visitor).await;
+    assert!(answered.starts_with("http/1.1 101"), "{answered}");
+    assert!(answered.contains(&format!("set-cookie: a=1; path={path}/\r\n")), "{answered}");
+}
+
 #[tokio::test]
 async fn what_an_app_sends_arrives_as_it_is_sent_and_breaks_off_with_the_visit() {
     let world = by_domain().await;

@@ -95,7 +95,7 @@ pub enum Refusal {
     Stale,
     /// He may not.
     Denied,
-    /// The workspace does not run.
+    /// The workspace or job does not run.
     Asleep,
     /// Nothing listens on the port.
     Silent,

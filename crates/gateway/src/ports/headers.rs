@@ -132,7 +132,8 @@ pub(super) fn set_visitor(value: &str, seconds: i64, prefix: &str, secure: bool)
 }
 
 /// Makes the headers of an app fit for a visitor.
-pub(super) fn to_visitor(headers: &mut HeaderMap, prefix: &str) {
+pub(super) fn to_visitor(headers: &mut HeaderMap, told: &Told<'_>) {
+    let prefix = told.prefix;
     let length = headers.get(header::CONTENT_LENGTH).cloned();
     remove_of_connection(headers);
     // Not framing here but what a HEAD is asked for; a body of another length is noticed.
@@ -143,11 +144,15 @@ pub(super) fn to_visitor(headers: &mut HeaderMap, prefix: &str) {
         headers.remove(name);
     }
     if !prefix.is_empty() {
-        headers.remove("service-worker-allowed");
+        // Of the whole origin it would be between every other app and its visitors.
+        let worker = headers.remove("service-worker-allowed");
+        if let Some(below) = worker.and_then(|_| HeaderValue::from_str(&format!("{prefix}/")).ok()) {
+            headers.insert("service-worker-allowed", below);
+        }
         // Not even to other apps of this origin: the word of the path is a secret.
         headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("strict-origin"));
-        keep_below(headers, prefix);
     }
+    keep_below(headers, prefix, told.host);
     let cookies: Vec<HeaderValue> = headers.get_all(header::SET_COOKIE).iter().cloned().collect();
     headers.remove(header::SET_COOKIE);
     for cookie in cookies {
@@ -157,14 +162,31 @@ pub(super) fn to_visitor(headers: &mut HeaderMap, prefix: &str) {
     }
 }
 
-/// Leads a browser to where the app means, which does not know what stands before its paths.
-fn keep_below(headers: &mut HeaderMap, prefix: &str) {
+/// Leads a browser to where the app means, which does not know what stands before its paths, and often not that it is asked
+/// by https.
+fn keep_below(headers: &mut HeaderMap, prefix: &str, host: &str) {
     let place = headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
-    let below = place.filter(|place| place.starts_with('/') && !place.starts_with("//"));
-    let below = below.filter(|place| !place.starts_with(&format!("{prefix}/")));
-    if let Some(place) = below.and_then(|place| HeaderValue::from_str(&format!("{prefix}{place}")).ok()) {
+    let Some(path) = place.and_then(|place| from_root(place, host)) else { return };
+    let before = if path.starts_with(&format!("{prefix}/")) { "" } else { prefix };
+    let root = if path.starts_with('/') { "" } else { "/" };
+    if let Ok(place) = HeaderValue::from_str(&format!("{before}{root}{path}")) {
         headers.insert(header::LOCATION, place);
     }
+}
+
+/// What stands behind the host, if a place is said from the root or as a whole address of this host.
+fn from_root<'a>(place: &'a str, host: &str) -> Option<&'a str> {
+    let without = |scheme: &str| {
+        place
+            .get(..scheme.len())
+            .filter(|begin| begin.eq_ignore_ascii_case(scheme))
+            .map(|_| &place[scheme.len()..])
+    };
+    let Some(whole) = without("http://").or_else(|| without("https://")).or_else(|| without("//")) else {
+        return place.starts_with('/').then_some(place);
+    };
+    let (named, path) = whole.split_at(whole.find(['/', '?', '#']).unwrap_or(whole.len()));
+    named.eq_ignore_ascii_case(host).then_some(path)
 }
 
 /// A cookie of an app without a domain, for nobody but its origin; nothing if it is one of ours.
@@ -281,7 +303,7 @@ mod tests {
             ("content-length", "5"),
             ("connection", "close"),
         ]);
-        to_visitor(&mut headers, "");
+        to_visitor(&mut headers, &told("", &[]));
         insta::assert_debug_snapshot!(shown(&headers), @r#"
         [
             "content-length: 5",
@@ -300,16 +322,55 @@ mod tests {
             ("set-cookie", "c=3; path=/apps/other/key/"),
             ("service-worker-allowed", "/"),
         ]);
-        to_visitor(&mut headers, "/apps/x/k");
+        to_visitor(&mut headers, &told("/apps/x/k", &[]));
         insta::assert_debug_snapshot!(shown(&headers), @r#"
         [
             "location: /apps/x/k/login?next=/",
             "referrer-policy: strict-origin",
+            "service-worker-allowed: /apps/x/k/",
             "set-cookie: a=1; Path=/apps/x/k/",
             "set-cookie: b=2; Path=/apps/x/k/",
             "set-cookie: c=3; Path=/apps/x/k/apps/other/key/",
         ]
         "#);
+    }
+
+    /// Some servers make whole addresses of the host that they are asked with.
+    #[test]
+    fn redirects_of_an_app_stay_on_its_origin_and_below_its_path_however_they_are_written() {
+        let led_below = |prefix: &'static str, place: &'static str| {
+            let mut headers = map(&[("location", place)]);
+            to_visitor(&mut headers, &Told { host: "a.apps.example:8443", ..told(prefix, &[]) });
+            headers["location"].to_str().unwrap().to_owned()
+        };
+        let led = |place| led_below("/apps/x/k", place);
+        for (place, want) in [
+            ("http://a.apps.example:8443/login?next=/", "/login?next=/"),
+            ("http://a.apps.example:8443", "/"),
+            ("/login", "/login"),
+            ("login", "login"),
+            ("http://other.example/login", "http://other.example/login"),
+        ] {
+            assert_eq!(led_below("", place), want, "{place}, on an origin of its own");
+        }
+        for (place, want) in [
+            ("/login?next=/", "/apps/x/k/login?next=/"),
+            ("/apps/x/k/login", "/apps/x/k/login"),
+            ("http://a.apps.example:8443/login?next=/", "/apps/x/k/login?next=/"),
+            ("HTTPS://A.apps.example:8443/login", "/apps/x/k/login"),
+            ("//a.apps.example:8443/login", "/apps/x/k/login"),
+            ("https://a.apps.example:8443", "/apps/x/k/"),
+            ("https://a.apps.example:8443?a=1", "/apps/x/k/?a=1"),
+            ("https://a.apps.example:8443/apps/x/k/login", "/apps/x/k/login"),
+            // What leads elsewhere, or says nothing of the root, stays as it is.
+            ("login", "login"),
+            ("https://a.apps.example/login", "https://a.apps.example/login"),
+            ("https://a.apps.example:8443.evil.example/", "https://a.apps.example:8443.evil.example/"),
+            ("https://other.example/login", "https://other.example/login"),
+            ("//other.example/login", "//other.example/login"),
+        ] {
+            assert_eq!(led(place), want, "{place}");
+        }
     }
 
     #[test]

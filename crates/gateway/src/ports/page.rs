@@ -26,14 +26,16 @@ impl Refusal {
             Self::Bad => {
                 ("This request makes no sense", "It was not sent on. Open the app again from the portal.")
             }
-            Self::Unknown => ("There is nothing here", "Open the app from its workspace in the portal."),
+            Self::Unknown => {
+                ("There is nothing here", "Open the app from its workspace or job in the portal.")
+            }
             Self::Foreign => (
                 "Sent by another page",
                 "Pages of other sites and other apps do not use this one. Open it in a tab of its own.",
             ),
             Self::SignedOut => (
                 "Please open this app from the portal",
-                "Your visit has ended, or it has not begun yet. Its workspace in the portal has a button for it.",
+                "Your visit has ended, or it has not begun yet. Its workspace or job in the portal has a button for it.",
             ),
             Self::Stale => (
                 "This link is no longer valid",
@@ -41,36 +43,37 @@ impl Refusal {
             ),
             Self::Denied => ("You may not see this app", "Its owner has not shared it with you."),
             Self::Asleep => (
-                "The workspace is not running",
-                "It is suspended, waits for its turn or is about to begin. Resume it in the portal, then reload this page.",
+                "What this app runs in is not running",
+                "Its workspace or job is suspended, waits for its turn, is about to begin or has ended. Look at it in the portal, then reload this page.",
             ),
             Self::Silent => (
                 "Nothing listens on this port yet",
-                "Start the program in the workspace and let it listen on 127.0.0.1, then reload this page.",
+                "Start the program and let it listen on 127.0.0.1, then reload this page.",
             ),
-            Self::Unreachable => ("The workspace does not answer", "Wait a moment, then reload this page."),
+            Self::Unreachable => {
+                ("What this app runs in does not answer", "Wait a moment, then reload this page.")
+            }
         }
     }
 
     const fn chinese(self) -> Words {
         match self {
             Self::Bad => ("无法理解此请求", "请求未被转发。请从门户重新打开该应用。"),
-            Self::Unknown => ("这里什么都没有", "请从门户中的工作空间打开应用。"),
+            Self::Unknown => ("这里什么都没有", "请从门户中的工作空间或作业打开应用。"),
             Self::Foreign => {
                 ("请求来自其他页面", "其他网站和其他应用的页面不能使用此应用。请在单独的标签页中打开。")
             }
             Self::SignedOut => {
-                ("请从门户打开此应用", "您的访问已结束或尚未开始。门户中的工作空间页面有打开按钮。")
+                ("请从门户打开此应用", "您的访问已结束或尚未开始。门户中的工作空间或作业页面有打开按钮。")
             }
             Self::Stale => ("此链接已失效", "它已被使用、已过期或已被收回。请向分享者索取新的链接。"),
             Self::Denied => ("您无权查看此应用", "所有者没有与您共享。"),
-            Self::Asleep => {
-                ("工作空间没有在运行", "它已暂停、正在排队或即将启动。请在门户中恢复运行，然后刷新本页。")
-            }
-            Self::Silent => {
-                ("此端口上还没有程序监听", "请在工作空间中启动程序并监听 127.0.0.1，然后刷新本页。")
-            }
-            Self::Unreachable => ("工作空间没有响应", "请稍候，然后刷新本页。"),
+            Self::Asleep => (
+                "此应用所在的工作空间或作业没有在运行",
+                "它已暂停、正在排队、即将启动或已经结束。请在门户中查看，然后刷新本页。",
+            ),
+            Self::Silent => ("此端口上还没有程序监听", "请启动程序并监听 127.0.0.1，然后刷新本页。"),
+            Self::Unreachable => ("此应用所在的工作空间或作业没有响应", "请稍候，然后刷新本页。"),
         }
     }
 }
@@ -163,7 +166,7 @@ mod tests {
             let bytes = response.into_body().collect().await.unwrap().to_bytes();
             String::from_utf8(bytes.to_vec()).unwrap()
         };
-        insta::assert_snapshot!(text(&asked).await, @"Nothing listens on this port yet. Start the program in the workspace and let it listen on 127.0.0.1, then reload this page.");
+        insta::assert_snapshot!(text(&asked).await, @"Nothing listens on this port yet. Start the program and let it listen on 127.0.0.1, then reload this page.");
         asked.insert(header::ACCEPT, "text/html,*/*".parse().unwrap());
         asked.insert(header::ACCEPT_LANGUAGE, "zh-CN".parse().unwrap());
         let shown = text(&asked).await;

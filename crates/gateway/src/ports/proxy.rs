@@ -148,9 +148,9 @@ impl Proxy {
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             // An app that switches without being asked is not understood by who asked.
             let near = near.ok_or(Refusal::Unreachable)?;
-            return Ok(switch(response, near, far, ended));
+            return Ok(switch(response, &told, (near, far), ended));
         }
-        to_visitor(response.headers_mut(), &asked.prefix);
+        to_visitor(response.headers_mut(), &told);
         let exact = response.body().size_hint().exact().is_some_and(|length| length < 1 << 16);
         Ok(response.map(|body| {
             let body = Body::new(body);
@@ -237,12 +237,12 @@ fn target(asked: &Asked, uri: &Uri) -> Option<Uri> {
 /// Lets both ends talk as they agreed, until one has enough or the visit ends.
 fn switch(
     mut response: Response<Incoming>,
-    near: OnUpgrade,
-    far: OnUpgrade,
+    told: &Told<'_>,
+    (near, far): (OnUpgrade, OnUpgrade),
     ended: BoxFuture<'static, ()>,
 ) -> Response<Body> {
     let to = response.headers().get(header::UPGRADE).cloned();
-    to_visitor(response.headers_mut(), "");
+    to_visitor(response.headers_mut(), told);
     let headers = response.headers_mut();
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));

@@ -1,6 +1,7 @@
 //! What runs in the Pod: command lines, and which variables a client may set. Pure.
 
 use super::session::Size;
+use crate::hangup::TELL;
 
 /// The most variables that a client may set.
 const MOST: usize = 64;
@@ -45,7 +46,7 @@ fn words(end: &str, command: &str, setting: Setting<'_>) -> Vec<String> {
     let number =
         |length: fn(Size) -> u16| setting.size.map(|size| length(size).to_string()).unwrap_or_default();
     let (rows, columns) = (number(|size| size.rows), number(|size| size.columns));
-    let script = format!("{BEFORE}{end}");
+    let script = format!("{TELL}{BEFORE}{end}");
     let mut words = ["/bin/sh", "-c", &script, "maar", command, &rows, &columns].map(str::to_owned).to_vec();
     words.extend(setting.variables.iter().map(|(name, value)| format!("{name}={value}")));
     words
@@ -87,6 +88,12 @@ done"#
     );
     let words = ["/bin/sh", "-c", &script, "maar", digest].into_iter().chain(arguments.iter().copied());
     words.map(str::to_owned).collect()
+}
+
+/// Says the first bytes of a program: of `head` itself, which is one for the processor of the container.
+pub(super) fn head(length: usize) -> Vec<String> {
+    let length = length.to_string();
+    ["/bin/sh", "-c", "exec head -c \"$1\" /proc/self/exe", "maar", &length].map(str::to_owned).to_vec()
 }
 
 /// Takes the helper, of so many bytes, from standard input. The first place that can be written to and lets programs run
@@ -157,7 +164,10 @@ mod tests {
         let size = Some(Size { columns: 132, rows: 50 });
         let words = run("printf '%s|' \"$LANG\" \"$0\"; exit 7", Setting { size, variables: &variables });
         let output = std::process::Command::new(&words[0]).args(&words[1..]).output().unwrap();
-        assert!(String::from_utf8_lossy(&output.stdout).starts_with("a b\"c|"), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stdout);
+        let (told, said) = said.split_once('\n').unwrap();
+        assert!(told.starts_with("+pipe:[") && told.contains(" pipe:["), "{told}");
+        assert!(said.starts_with("a b\"c|"), "{said}");
         assert_eq!(output.status.code(), Some(7));
     }
 }

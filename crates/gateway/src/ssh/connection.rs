@@ -17,7 +17,10 @@ use russh::{
     server::{Auth, ChannelOpenHandle, Handler, Msg, PublicKeyOffer, Session as Server, VerifiedPublicKey},
 };
 use tokio::{sync::watch, time::Instant};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
 
 use super::{
     certificate::{Authority, Rights},
@@ -52,6 +55,8 @@ pub(super) struct Hall {
     /// Set when somebody is let in.
     entered: watch::Sender<bool>,
     pub(super) stop: CancellationToken,
+    /// Shells, commands and SFTP, until what they left behind is told that the client has left.
+    pub(super) sessions: TaskTracker,
 }
 
 impl std::fmt::Debug for Hall {
@@ -73,6 +78,7 @@ impl Hall {
             busy: Mutex::new(Instant::now()),
             entered: watch::Sender::new(false),
             stop: CancellationToken::new(),
+            sessions: TaskTracker::new(),
         }
     }
 
@@ -231,9 +237,10 @@ impl Connection {
             inlet: self.hall.inlet(id),
             outlet: waiting.outlet,
             stop: stop.clone(),
+            ends: OnceLock::new(),
         };
         self.channels.insert(id, State::Running { sizes: sender, stop });
-        tokio::spawn(session.serve());
+        self.hall.sessions.spawn(session.serve());
         Ok(())
     }
 

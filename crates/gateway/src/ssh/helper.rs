@@ -1,23 +1,7 @@
 //! The helper, and how it gets into a Pod: only when something needs it and it is not there, as a file of ours alone.
 
-use std::{fmt::Write as _, sync::LazyLock};
-
-use sha2::{Digest as _, Sha256};
-
-use super::command;
+use super::{command, machine::HEAD, programs::Program};
 use crate::pod::{Input, Output, Part, Place, PodError, in_time};
-
-/// The program, for machines like the one that runs the gateway.
-const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/maar-helper"));
-
-/// Its SHA-256.
-static DIGEST: LazyLock<String> = LazyLock::new(|| {
-    Sha256::digest(PROGRAM).iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-});
 
 /// How much is sent at once.
 const PART: usize = 32 * 1024;
@@ -34,17 +18,42 @@ pub(super) enum HelperError {
 
 /// Begins the helper with these arguments, and brings it along where it is not there.
 pub(super) async fn begin(place: &Place, arguments: &[&str]) -> Result<(Input, Output), HelperError> {
-    if let Some(begun) = in_time(begun(place, arguments)).await? {
+    let usual = place.helpers.usual();
+    if let Some(begun) = in_time(begun(place, usual, arguments)).await? {
         return Ok(begun);
     }
-    in_time(brought(place)).await?.map_err(HelperError::Refused)?;
+    let head = in_time(head(place)).await?;
+    let program = place.helpers.fitting(&head).map_err(HelperError::Refused)?;
+    if program.digest != usual.digest
+        && let Some(begun) = in_time(begun(place, program, arguments)).await?
+    {
+        return Ok(begun);
+    }
+    in_time(brought(place, program)).await?.map_err(HelperError::Refused)?;
     let gone = || HelperError::Refused("it is not where it was put".to_owned());
-    in_time(begun(place, arguments)).await?.ok_or_else(gone)
+    in_time(begun(place, program, arguments)).await?.ok_or_else(gone)
+}
+
+/// The beginning of a program of the container.
+async fn head(place: &Place) -> Result<Vec<u8>, PodError> {
+    let (_input, mut output) = place.exec(&command::head(HEAD), false).await?;
+    let mut head = Vec::new();
+    loop {
+        match output.next().await? {
+            Part::Stdout(bytes) => head.extend_from_slice(&bytes[..bytes.len().min(HEAD - head.len())]),
+            Part::Stderr(_) => {}
+            Part::Ended(_) => return Ok(head),
+        }
+    }
 }
 
 /// The helper, if it is there.
-async fn begun(place: &Place, arguments: &[&str]) -> Result<Option<(Input, Output)>, PodError> {
-    let words = command::helper(command::PLACES, &DIGEST, arguments);
+async fn begun(
+    place: &Place,
+    program: &Program,
+    arguments: &[&str],
+) -> Result<Option<(Input, Output)>, PodError> {
+    let words = command::helper(command::PLACES, &program.digest, arguments);
     let (input, mut output) = place.exec(&words, false).await?;
     loop {
         match output.next().await? {
@@ -60,11 +69,11 @@ async fn begun(place: &Place, arguments: &[&str]) -> Result<Option<(Input, Outpu
 }
 
 /// Brings it there, or says why not.
-async fn brought(place: &Place) -> Result<Result<(), String>, PodError> {
-    let words = command::bring(command::PLACES, &DIGEST, PROGRAM.len());
+async fn brought(place: &Place, program: &Program) -> Result<Result<(), String>, PodError> {
+    let words = command::bring(command::PLACES, &program.digest, program.bytes.len());
     let (mut input, mut output) = place.exec(&words, false).await?;
     let sending = async {
-        for part in PROGRAM.chunks(PART) {
+        for part in program.bytes.chunks(PART) {
             // A script that has given up says why.
             if input.send(part).await.is_err() {
                 break;
@@ -88,9 +97,126 @@ mod tests {
         os::unix::{fs::PermissionsExt as _, net::UnixListener},
         path::{Path, PathBuf},
         process::{Child, Command, Output, Stdio},
+        sync::{Arc, LazyLock},
     };
 
-    use super::*;
+    use axum::{
+        Router,
+        extract::{
+            RawQuery,
+            ws::{Message, WebSocket, WebSocketUpgrade},
+        },
+    };
+    use futures::{SinkExt as _, StreamExt as _};
+    use parking_lot::Mutex;
+
+    use super::{
+        super::{
+            machine::Made,
+            programs::{Helpers, tests::other},
+        },
+        *,
+    };
+
+    static HELPERS: LazyLock<Helpers> = LazyLock::new(Helpers::default);
+    static PROGRAM: LazyLock<&[u8]> = LazyLock::new(|| &HELPERS.usual().bytes);
+    static DIGEST: LazyLock<&str> = LazyLock::new(|| &HELPERS.usual().digest);
+
+    /// What a container was asked to run: whether the helper is there, for which processor its programs are, to take one.
+    type Asked = Arc<Mutex<Vec<(&'static str, String)>>>;
+
+    /// A container on a processor, which answers as the scripts would.
+    async fn container(head: Vec<u8>, asked: Asked, socket: WebSocket, words: Vec<String>) {
+        let (mut to, mut from) = socket.split();
+        let stdout = |bytes: &[u8]| Message::Binary([&[1], bytes].concat().into());
+        let script = &words[2];
+        if script.contains("/proc/self/exe") {
+            asked.lock().push(("head", String::new()));
+            to.send(stdout(&head)).await.unwrap();
+        } else if script.contains("umask") {
+            let (mut taken, size) = (Vec::new(), words[5].parse().unwrap());
+            while taken.len() < size {
+                let Some(Ok(Message::Binary(bytes))) = from.next().await else { panic!("it breaks off") };
+                taken.extend_from_slice(&bytes[1..]);
+            }
+            assert_eq!(Program::new(&taken).digest, words[4], "what comes is what was said to come");
+            asked.lock().push(("take", words[4].clone()));
+        } else {
+            let there = asked.lock().contains(&("take", words[4].clone()));
+            asked.lock().push(("begin", words[4].clone()));
+            if there {
+                to.send(stdout(&[command::THERE])).await.unwrap();
+                while let Some(Ok(_)) = from.next().await {}
+                return;
+            }
+        }
+        let ended = [&[3][..], br#"{"status":"Success"}"#].concat();
+        to.send(Message::Binary(ended.into())).await.unwrap();
+    }
+
+    async fn place(head: Vec<u8>, helpers: Helpers) -> (Place, Asked) {
+        let asked = Asked::default();
+        let shared = Arc::clone(&asked);
+        let exec = move |RawQuery(query): RawQuery, upgrade: WebSocketUpgrade| {
+            let (head, asked) = (head.clone(), Arc::clone(&shared));
+            let query = query.unwrap_or_default();
+            let words = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "command");
+            let words: Vec<String> = words.map(|(_, word)| word.into_owned()).collect();
+            async move {
+                let upgrade = upgrade.protocols(["v5.channel.k8s.io"]);
+                upgrade.on_upgrade(move |socket| container(head, asked, socket, words))
+            }
+        };
+        let router = Router::new().route("/api/v1/namespaces/n/pods/p/exec", axum::routing::any(exec));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let config = kube::Config::new(format!("http://{address}").parse().unwrap());
+        let client = kube::Client::try_from(config).unwrap();
+        let (namespace, pod) = ("n".to_owned(), "p".to_owned());
+        (Place { client, namespace, pod, container: None, helpers }, asked)
+    }
+
+    #[tokio::test]
+    async fn a_container_on_another_processor_is_brought_the_helper_of_that_one() {
+        let (own, (name, other)) = (PROGRAM[..HEAD].to_vec(), other());
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(format!("maar-helper-{name}")), &other).unwrap();
+        let helpers = Helpers::with_folder(folder.path()).unwrap();
+        let (ours, theirs) = (DIGEST.to_owned(), Program::new(&other).digest);
+        let begin = |of: &str| ("begin", of.to_owned());
+        let (head, take) = (("head", String::new()), |of: &str| ("take", of.to_owned()));
+
+        let (place, asked) = self::place(other[..HEAD].to_vec(), helpers.clone()).await;
+        begin_it(&place).await.unwrap();
+        assert_eq!(
+            *asked.lock(),
+            [begin(&ours), head.clone(), begin(&theirs), take(&theirs), begin(&theirs)]
+        );
+        begin_it(&place).await.unwrap();
+        assert_eq!(asked.lock()[5..], [begin(&ours), head.clone(), begin(&theirs)], "it is there already");
+
+        let (place, asked) = self::place(own, helpers).await;
+        begin_it(&place).await.unwrap();
+        assert_eq!(*asked.lock(), [begin(&ours), head.clone(), take(&ours), begin(&ours)]);
+
+        let (place, asked) = self::place(other, Helpers::default()).await;
+        let why = begin_it(&place).await.unwrap_err().to_string();
+        assert!(why.contains(name) && why.contains("--ssh-helpers"), "{why}");
+        assert_eq!(*asked.lock(), [begin(&ours), head], "nothing is sent that cannot run there");
+    }
+
+    async fn begin_it(place: &Place) -> Result<(), HelperError> {
+        super::begin(place, &["sftp"]).await.map(drop)
+    }
+
+    #[test]
+    fn a_real_shell_says_which_processor_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = script(&command::head(HEAD), folder.path(), b"").stdout;
+        assert_eq!(said.len(), HEAD);
+        assert_eq!(Made::read(&said), Made::read(&PROGRAM));
+    }
 
     fn script(words: &[String], home: &Path, input: &[u8]) -> Output {
         let mut child = Command::new(&words[0])
@@ -109,7 +235,7 @@ mod tests {
 
     fn program(folder: &Path) -> PathBuf {
         let (written, path) = (folder.join("written"), folder.join("helper"));
-        std::fs::write(&written, PROGRAM).unwrap();
+        std::fs::write(&written, *PROGRAM).unwrap();
         // Not by us: a child that another test begins at this moment holds what we have open for writing, and a file that
         // is being written cannot be run.
         assert!(Command::new("cp").arg(&written).arg(&path).status().unwrap().success());
@@ -137,7 +263,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path();
         assert_eq!(found(home), "", "not there yet");
-        let brought = script(&command::bring(HERE, &DIGEST, PROGRAM.len()), home, PROGRAM);
+        let brought = script(&command::bring(HERE, &DIGEST, PROGRAM.len()), home, &PROGRAM);
         assert!(brought.status.success() && brought.stdout.is_empty(), "{brought:?}");
         let own = home.join(format!(".maar-{}", *DIGEST));
         assert_eq!(std::fs::metadata(&own).unwrap().permissions().mode() & 0o777, 0o700);

@@ -278,7 +278,7 @@ mod tests {
     use super::*;
     use crate::{
         pod::{Exit, Place},
-        ssh::{Authority, Door, Knock, Limits, Report, SecretKey, Visit, command, serve},
+        ssh::{Authority, Door, Helpers, Knock, Limits, Report, SecretKey, Visit, command, serve},
     };
 
     const PATIENCE: Duration = Duration::from_secs(20);
@@ -329,7 +329,7 @@ mod tests {
     impl Visit for Open {
         fn place(&self) -> Result<Place, String> {
             let (namespace, pod) = ("lab".to_owned(), "desk".to_owned());
-            Ok(Place { client: self.0.clone(), namespace, pod, container: None })
+            Ok(Place { client: self.0.clone(), namespace, pod, container: None, helpers: Helpers::default() })
         }
 
         fn denied(&self) -> BoxFuture<'static, String> {

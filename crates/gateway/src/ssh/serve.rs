@@ -184,6 +184,8 @@ impl Guest {
         if let Some(visit) = hall.visit() {
             visit.left(hall.report(begin.elapsed(), why)).await;
         }
+        hall.sessions.close();
+        let _ = timeout(FAREWELL, hall.sessions.wait()).await;
     }
 
     /// Ends when the client has to leave, with the reason.

@@ -1,6 +1,9 @@
 //! One session channel: a shell, a command or SFTP, carried to the Pod and back.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use russh::{ChannelWriteHalf, server::Msg};
@@ -13,7 +16,10 @@ use super::{
     helper,
     inlet::Inlet,
 };
-use crate::pod::{Exit, Input, Output, Part};
+use crate::{
+    hangup::{self, Ends, hang_up},
+    pod::{Exit, Input, Output, Part, Place, in_time},
+};
 
 /// Between two signs of life to those between us and the Pod.
 const PING: Duration = Duration::from_mins(1);
@@ -63,6 +69,8 @@ pub(super) struct Session {
     pub(super) inlet: Inlet,
     pub(super) outlet: Outlet,
     pub(super) stop: CancellationToken,
+    /// What the program writes to, and where; known once it has begun.
+    pub(super) ends: OnceLock<(Place, Ends)>,
 }
 
 impl Session {
@@ -70,7 +78,8 @@ impl Session {
     pub(super) async fn serve(self) {
         let stop = self.stop.clone();
         let carried = stop.run_until_cancelled(self.carry()).await;
-        self.hall.ended(carried.as_ref().and_then(|exit| exit.code));
+        let code = carried.as_ref().and_then(|exit| exit.code);
+        self.hall.ended(code);
         if let Some(exit) = carried {
             // Who has left need not be told how it ended.
             let _ = stop.run_until_cancelled(farewell(&self.outlet, exit)).await;
@@ -79,6 +88,21 @@ impl Session {
         // A channel that we close first is not heard of again.
         self.hall.forget(self.outlet.id());
         stop.cancel();
+        if code.is_none() {
+            self.hang_up().await;
+        }
+    }
+
+    /// Ends a program whose client has left before it did.
+    async fn hang_up(&self) {
+        let Some((place, ends)) = self.ends.get() else { return };
+        let telling = async {
+            let (_input, mut output) = place.exec(&hang_up(ends), false).await?;
+            output.text(0).await
+        };
+        if let Err(error) = in_time(telling).await {
+            tracing::info!(why = reason(&error), "a program may go on after its client has left");
+        }
     }
 
     async fn carry(&self) -> Exit {
@@ -109,7 +133,15 @@ impl Session {
             Wish::Shell => command::shell(setting),
             Wish::Command(command) => command::run(command, setting),
         };
-        place.exec(&words, size.is_some()).await.map_err(|error| reason(&error))
+        let opened = place.exec(&words, size.is_some()).await;
+        let (input, mut output) = opened.map_err(|error| reason(&error))?;
+        // Before anything is typed: a terminal would say it back, and that first.
+        let told = output.line(hangup::SIGN).await.map_err(|error| reason(&error))?;
+        if let Some(ends) = told.as_deref().and_then(Ends::read) {
+            // It begins once.
+            let _ = self.ends.set((place, ends));
+        }
+        Ok((input, output))
     }
 }
 
