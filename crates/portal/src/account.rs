@@ -1,6 +1,7 @@
 //! Accounts: what they have, for those who have a part in them.
 
 mod change;
+mod room;
 
 use kube::ResourceExt as _;
 use maar_api::{
@@ -18,6 +19,7 @@ use crate::{
 };
 
 pub(crate) use change::update;
+pub(crate) use room::{Held, Room, cap_of};
 
 pub(crate) fn routes() -> Vec<Route> {
     let mut all = change::routes();
@@ -86,9 +88,10 @@ pub(crate) struct AccountDetail {
 }
 
 /// What `call` may see of an account, and the part of its asker if he has one.
-fn view(call: &Call, account: &Account, role: Option<AccountRole>) -> AccountView {
+fn view(call: &Call, held: &Held, account: &Account, role: Option<AccountRole>) -> AccountView {
     let governs = call.may(Verb::Change, &Object::account(&account.name_any()));
-    let (spec, status) = (&account.spec, account.status.clone().unwrap_or_default());
+    let (spec, mut status) = (&account.spec, account.status.clone().unwrap_or_default());
+    held.add(&account.name_any(), &mut status.used);
     AccountView {
         name: account.name_any(),
         display_name: spec.display_name.clone(),
@@ -121,7 +124,8 @@ fn list(call: &Call) -> Result<Answer, ApiError> {
     let mut found = call.portal.live.accounts.list(None);
     found.retain(|one| call.may(Verb::See, &Object::account(&one.name_any())));
     let page = page(found, &call.query::<PageQuery>()?, |one| one.name_any())?;
-    Answer::json(&page.map(|one| view(call, &one, roles.get(&one.name_any()).copied())))
+    let held = Held::now(&call.portal);
+    Answer::json(&page.map(|one| view(call, &held, &one, roles.get(&one.name_any()).copied())))
 }
 
 fn get(call: &Call) -> Result<Answer, ApiError> {
@@ -129,7 +133,7 @@ fn get(call: &Call) -> Result<Answer, ApiError> {
     let role = call.person()?.accounts.get(&name).copied();
     let inside = call.may(Verb::Read, &Object::account(&name));
     Answer::json(&AccountDetail {
-        view: view(call, account, role),
+        view: view(call, &Held::now(&call.portal), account, role),
         members: inside.then(|| account.spec.members.clone()),
         usage: inside.then(|| account.status.clone().unwrap_or_default().members),
     })

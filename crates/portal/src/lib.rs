@@ -56,7 +56,10 @@ pub use kubeconfig::{
     KubeconfigMode, KubeconfigSettings, Request as CertificateRequest, certificate_name, certificate_pem,
     install_user_role,
 };
-pub use maar_gateway::ports::{Apps, UnknownApps};
+pub use maar_gateway::{
+    ports::{Apps, UnknownApps},
+    ssh::Helpers as SshHelpers,
+};
 pub use maar_issuer::{CLI as CLI_CLIENT, DEVICE_PREFIX, KUBERNETES as KUBERNETES_CLIENT, ProofKey};
 pub use metrics::{
     CacheLabel, DirectionLabel, OpenLabel, OutcomeLabel, PortalMetrics, RequestLabels, RouteLabel,

@@ -159,6 +159,8 @@ pub struct Portal {
     pub(crate) cards: Cards,
     pub(crate) metrics: PortalMetrics,
     pub(crate) namespaces: Namespaces,
+    /// Held while somebody looks whether an account has room for one more workspace.
+    pub(crate) rooms: tokio::sync::Mutex<()>,
     pub(crate) passwords: Passwords,
     pub(crate) rates: Rates,
     pub(crate) terminals: Seats,
@@ -197,6 +199,7 @@ impl Portal {
                 settings.profiles.clone(),
             ),
             rates: Rates::new(Rate { burst: settings.requests_per_second.saturating_mul(4), each }),
+            rooms: tokio::sync::Mutex::default(),
             live,
             issuer,
             overview: Overview::new(CardKinds::new(&settings.card_resources)),

@@ -61,6 +61,9 @@ pub struct Profile {
     /// Who else may make and place the Pods of jobs.
     #[serde(default)]
     pub backends: Vec<Backend>,
+    /// The longest that Pods may take to stop, in seconds.
+    #[serde(default)]
+    pub longest_stop_seconds: Option<i64>,
 }
 
 impl Profile {
@@ -77,16 +80,39 @@ pub struct Profiles {
     /// Each of them.
     #[serde(default)]
     pub profiles: Vec<Profile>,
+    /// The longest that Pods of those without a profile may take to stop, in seconds.
+    #[serde(default)]
+    pub longest_stop_seconds: Option<i64>,
 }
 
+/// The longest that Pods may take to stop, in seconds, where nobody says otherwise: others wait for what they hold.
+const LONGEST_STOP: i64 = 900;
+/// The longest that can be granted: more the kinds of Maar do not take.
+const MOST_STOP: i64 = 86_400;
+
 /// What is granted for one piece of work.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Granted {
     allows: BTreeSet<Allowance>,
     capabilities: BTreeSet<String>,
     tolerations: BTreeSet<String>,
     runtime_classes: BTreeSet<String>,
     backends: Vec<Backend>,
+    longest_stop: i64,
+}
+
+impl Default for Granted {
+    /// What everybody has.
+    fn default() -> Self {
+        Self {
+            allows: BTreeSet::new(),
+            capabilities: BTreeSet::new(),
+            tolerations: BTreeSet::new(),
+            runtime_classes: BTreeSet::new(),
+            backends: Vec::new(),
+            longest_stop: LONGEST_STOP,
+        }
+    }
 }
 
 impl Profiles {
@@ -98,6 +124,10 @@ impl Profiles {
             read.profiles.iter().find(|profile| profile.name.is_empty() || !names.insert(&profile.name))
         {
             return Err(format!("two profiles, or none, are called {:?}", twice.name));
+        }
+        let mut stops = read.profiles.iter().map(|profile| profile.longest_stop_seconds);
+        if stops.any(is_too_long) || is_too_long(read.longest_stop_seconds) {
+            return Err(format!("longestStopSeconds is between 0 and {MOST_STOP}"));
         }
         for profile in &read.profiles {
             for path in &profile.host_paths {
@@ -121,6 +151,7 @@ impl Profiles {
     /// What `person` has for work that `account` pays for.
     pub(crate) fn granted(&self, person: &Person, account: &str) -> Granted {
         let mut granted = Granted::default();
+        granted.longest_stop = self.longest_stop_seconds.unwrap_or(granted.longest_stop);
         for profile in &self.profiles {
             if profile.users.contains(&person.name) || profile.accounts.contains(account) {
                 granted.allows.extend(&profile.allows);
@@ -128,6 +159,8 @@ impl Profiles {
                 granted.tolerations.extend(profile.tolerations.iter().cloned());
                 granted.runtime_classes.extend(profile.runtime_classes.iter().cloned());
                 granted.backends.extend(&profile.backends);
+                granted.longest_stop =
+                    granted.longest_stop.max(profile.longest_stop_seconds.unwrap_or_default());
             }
         }
         granted
@@ -144,7 +177,16 @@ impl Profiles {
     }
 }
 
+fn is_too_long(seconds: Option<i64>) -> bool {
+    seconds.is_some_and(|seconds| !(0..=MOST_STOP).contains(&seconds))
+}
+
 impl Granted {
+    /// The longest that a Pod may take to stop, in seconds.
+    pub(crate) const fn longest_stop(&self) -> i64 {
+        self.longest_stop
+    }
+
     pub(crate) fn allows(&self, what: Allowance) -> bool {
         self.allows.contains(&what)
     }
@@ -208,6 +250,8 @@ profiles:
             "profiles: [{ name: a, hostPaths: [{ path: / }] }]",
             "profiles: [{ name: a, hostPaths: [{ path: /mnt/../etc }] }]",
             "profiles: [{ name: a, hostPaths: [/mnt] }]",
+            "longestStopSeconds: -1",
+            "profiles: [{ name: a, longestStopSeconds: 86401 }]",
         ] {
             assert!(Profiles::parse(wrong).is_err(), "{wrong}");
         }

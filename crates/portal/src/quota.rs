@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::{
     access::{Kind, Person, Verb},
+    account::{Held, cap_of},
     error::ApiError,
     live::PodFacts,
     namespace::{QUOTA, quota_facts},
@@ -63,7 +64,8 @@ fn get(call: &Call) -> Result<Answer, ApiError> {
     add_shares(&mut used, &live.pods.list(Some(&person.namespace)));
     let mut accounts = live.accounts.list(None);
     accounts.retain(|one| person.accounts.get(&one.name_any()).is_some_and(|role| role.may_start()));
-    let accounts = accounts.iter().map(|one| account(one, person)).collect();
+    let held = Held::now(&call.portal);
+    let accounts = accounts.iter().map(|one| account(one, person, &held)).collect();
     Answer::json(&QuotaView { limits: in_words(limits), used: in_words(used), accounts })
 }
 
@@ -97,18 +99,20 @@ fn word(limit: &str) -> Option<String> {
     })
 }
 
-fn account(account: &Account, person: &Person) -> AccountQuota {
-    let (spec, status) = (&account.spec, account.status.clone().unwrap_or_default());
-    let member = spec.members.iter().find(|member| member.user == person.name);
+fn account(account: &Account, person: &Person, held: &Held) -> AccountQuota {
+    let (spec, mut status) = (&account.spec, account.status.clone().unwrap_or_default());
     let mine = status.members.into_iter().find(|member| member.user == person.name);
+    let mut mine = mine.map(|member| member.used).unwrap_or_default();
+    held.add(&account.name_any(), &mut status.used);
+    held.add_of(&account.name_any(), &person.name, &mut mine);
     AccountQuota {
         name: account.name_any(),
         guaranteed: spec.guaranteed.clone(),
         deserved: spec.deserved.clone(),
         capability: spec.capability.clone(),
         used: status.used,
-        cap: member.map(|member| member.capability.clone()).filter(|cap| !cap.is_empty()),
-        mine: mine.map(|member| member.used).unwrap_or_default(),
+        cap: Some(cap_of(account, &person.name)).filter(|cap| !cap.is_empty()),
+        mine,
     }
 }
 

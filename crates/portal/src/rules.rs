@@ -8,6 +8,7 @@ mod host_path;
 mod template;
 mod text;
 
+pub(crate) use field::check_stop;
 pub use host_path::HostPath;
 pub(crate) use host_path::{NewHostPath, host_path};
 pub(crate) use template::{check_template, check_word};

@@ -11,7 +11,7 @@ mod name;
 mod role;
 mod routes;
 
-use maar_gateway::ssh::{Authority, Limits, SecretKey};
+use maar_gateway::ssh::{Authority, Helpers, Limits, SecretKey};
 
 pub(crate) use door::SshDoor;
 pub use role::with_ssh;
@@ -28,12 +28,14 @@ pub struct SshSettings {
     pub limits: Limits,
     /// How many connections one user may have.
     pub most: usize,
+    /// Programs that are brought into containers, for each processor.
+    pub helpers: Helpers,
 }
 
 impl SshSettings {
     /// The usual settings, for a gateway that is found there.
     pub fn at(host: impl Into<String>, port: u16) -> Self {
-        Self { host: host.into(), port, limits: Limits::default(), most: 256 }
+        Self { host: host.into(), port, limits: Limits::default(), most: 256, helpers: Helpers::default() }
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::{
-    access::{Kind, Object, Verb, may},
+    access::{Kind, Object, Owner, Person, Subject, Verb, may},
     error::ApiError,
     identity::{Caller, still_valid},
     job,
@@ -28,7 +28,7 @@ use crate::{
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::at_once(Get, "/changes", "streamChanges", (Verb::See, Target::Cluster(Kind::Node)), changes)
-            .says("Changes of workspaces, jobs and nodes as they happen, as server-sent events")
+            .says("Changes of workspaces, jobs, nodes, volumes, applications, quotas and accounts as they happen, as server-sent events")
             .answers_text("text/event-stream"),
     ]
 }
@@ -68,7 +68,7 @@ impl Listener {
             tokio::select! {
                 change = self.receiver.recv() => match change {
                     Ok(change) => {
-                        if let Some(bytes) = told(&self.caller, &change) {
+                        if let Some(bytes) = told(&self.portal, &self.caller, &change) {
                             return Some(bytes);
                         }
                     }
@@ -86,13 +86,37 @@ impl Listener {
 }
 
 /// What a caller is told of a change; nothing if he may not see it.
-fn told(caller: &Caller, change: &Change) -> Option<Bytes> {
-    let object = match &change.topic {
-        Topic::Workspace(one) => workspace::object_of(one),
-        Topic::Job(one) => job::object_of(one),
-        Topic::Node(_) => Object::of_cluster(Kind::Node),
+fn told(portal: &Portal, caller: &Caller, change: &Change) -> Option<Bytes> {
+    let sees = |object: &Object| may(&caller.subject, Verb::See, object);
+    let told = match &change.topic {
+        Topic::Workspace(one) => sees(&workspace::object_of(one)),
+        Topic::Job(one) => sees(&job::object_of(one)),
+        Topic::Node(_) => sees(&Object::of_cluster(Kind::Node)),
+        Topic::Volume(namespace, _) => is_own(caller, Kind::Volume, namespace),
+        Topic::App(namespace, _) | Topic::Quota(namespace) => is_own(caller, Kind::Workspace, namespace),
+        Topic::Account(name) => sees(&Object::account(name)) || joined(portal, caller, name),
     };
-    may(&caller.subject, Verb::See, &object).then(|| change.text(|| text_of(change)))
+    told.then(|| change.text(|| text_of(change)))
+}
+
+/// Whether something is in the caller's own namespace, and he may see it. Pages show what is there to nobody else,
+/// administrators included: they need not be told.
+fn is_own(caller: &Caller, kind: Kind, namespace: &str) -> bool {
+    let object = Object { kind, owner: Owner::Namespace(namespace.to_owned()), account: None };
+    let own = caller.subject.person().is_some_and(|person| person.namespace == namespace);
+    own && may(&caller.subject, Verb::See, &object)
+}
+
+/// Whether the caller has a part in an account since a moment ago: what he was when he was last looked at says nothing of
+/// it yet.
+fn joined(portal: &Portal, caller: &Caller, account: &str) -> bool {
+    let Some(person) = caller.subject.person() else { return false };
+    let accounts = portal.live.roles(&person.name);
+    if !accounts.contains_key(account) {
+        return false;
+    }
+    let now = Subject::Person(Box::new(Person { accounts, ..person.clone() }));
+    may(&now, Verb::See, &Object::account(account))
 }
 
 /// The event of a change: whoever may see the thing sees all of it.
@@ -103,9 +127,13 @@ fn text_of(change: &Change) -> Bytes {
         }
         Topic::Job(one) => ("job", key_of(&one.metadata), serde_json::to_value(job::view(one))),
         Topic::Node(node) => ("node", json!({ "name": node }), Ok(Value::Null)),
+        Topic::Volume(namespace, name) => ("volume", key(namespace, name), Ok(Value::Null)),
+        Topic::App(namespace, name) => ("app", key(namespace, name), Ok(Value::Null)),
+        Topic::Quota(namespace) => ("quota", json!({ "namespace": namespace }), Ok(Value::Null)),
+        Topic::Account(name) => ("account", json!({ "name": name }), Ok(Value::Null)),
     };
     data["gone"] = change.gone.into();
-    // Of a node only that there is news: what is shown of it depends on who asks.
+    // Of what is no work only that there is news: what is shown of it depends on who asks.
     if let Ok(view) = view
         && !change.gone
         && !view.is_null()
@@ -117,6 +145,10 @@ fn text_of(change: &Change) -> Bytes {
 
 fn key_of(metadata: &kube::api::ObjectMeta) -> Value {
     json!({ "namespace": metadata.namespace, "name": metadata.name })
+}
+
+fn key(namespace: &str, name: &str) -> Value {
+    json!({ "namespace": namespace, "name": name })
 }
 
 fn event(name: &str, data: &Value) -> Bytes {

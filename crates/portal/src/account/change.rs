@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{AccountView, view};
+use super::{AccountView, Held, room::WORKSPACES, view};
 use crate::{
     access::{Kind, Verb},
     error::{ApiError, Code},
@@ -67,13 +67,13 @@ pub(crate) struct AccountChange {
     guaranteed: Option<ResourceList>,
     /// Its fair part.
     deserved: Option<ResourceList>,
-    /// Never more than this.
+    /// Never more than this; `workspaces` counts those that there are, suspended ones too.
     capability: Option<ResourceList>,
     /// How what nobody deserves is divided among brothers.
     weight: Option<i32>,
     /// Everyone is a member.
     everyone: Option<bool>,
-    /// The most a member may have who has no cap of his own.
+    /// The most a member may have who has no cap of his own; `workspaces` as above.
     member_capability: Option<ResourceList>,
     /// Node pools it may use; every pool that nobody owns if none is named.
     pools: Option<Vec<String>>,
@@ -102,6 +102,17 @@ impl AccountChange {
     }
 
     fn check(&self, name: &str, accounts: &[Arc<Account>]) -> Result<(), ApiError> {
+        let lists = [
+            ("guaranteed", &self.guaranteed, false),
+            ("deserved", &self.deserved, false),
+            ("capability", &self.capability, true),
+            ("memberCapability", &self.member_capability, true),
+        ];
+        for (field, list, limits) in lists {
+            if let Some(list) = list {
+                check_amounts(field, list, limits)?;
+            }
+        }
         let Some(parent) = self.parent.as_deref().filter(|parent| !parent.is_empty()) else { return Ok(()) };
         let by_name: BTreeMap<String, &Account> =
             accounts.iter().map(|account| (account.name_any(), &**account)).collect();
@@ -148,7 +159,9 @@ async fn create(call: Call) -> Result<Answer, ApiError> {
     let made = api(&call).create(&PostParams::default(), &account).await;
     let made = made.map_err(|error| refused(&asked.name, error))?;
     call.portal.live.accounts.seen("", &asked.name).await;
-    Ok(Answer::created(&view(&call, &made, None))?.about(asked.name).change(None, Some(spec)))
+    Ok(Answer::created(&view(&call, &Held::now(&call.portal), &made, None))?
+        .about(asked.name)
+        .change(None, Some(spec)))
 }
 
 fn without_nulls(fields: Map<String, Value>) -> Map<String, Value> {
@@ -187,7 +200,7 @@ async fn change(call: Call) -> Result<Answer, ApiError> {
     }
     let (old, made) = update(&call, &name, |account| Ok(replacing(account, &fields))).await?;
     let (old, new) = (before(&old, &fields), before(&made, &fields));
-    Ok(Answer::json(&view(&call, &made, None))?.change(Some(old), Some(new)))
+    Ok(Answer::json(&view(&call, &Held::now(&call.portal), &made, None))?.change(Some(old), Some(new)))
 }
 
 /// Writes what `make` says on top of the version that it was told of.
@@ -247,12 +260,27 @@ pub(crate) struct MemberChange {
     cap: ResourceList,
 }
 
+/// Whether amounts make sense; of workspaces only how many there are at most can be said.
+fn check_amounts(field: &str, list: &ResourceList, limits: bool) -> Result<(), ApiError> {
+    for (resource, amount) in list {
+        let wrong = |why: &str| Err(ApiError::invalid(format!("{field}.{resource}"), why));
+        if amount.is_negative() {
+            return wrong("is below nothing");
+        }
+        if resource == WORKSPACES && !limits {
+            return wrong("is for capability and memberCapability: nothing is kept free for workspaces");
+        }
+        if resource == WORKSPACES && amount.nanos() % 1_000_000_000 != 0 {
+            return wrong("is a whole number");
+        }
+    }
+    Ok(())
+}
+
 /// A cap above what the account itself may have promises what nobody can give.
 fn check_cap(account: &Account, cap: &ResourceList) -> Result<(), ApiError> {
+    check_amounts("cap", cap, true)?;
     for (resource, amount) in cap {
-        if amount.is_negative() {
-            return Err(ApiError::invalid(format!("cap.{resource}"), "is below nothing"));
-        }
         let most = account.spec.capability.get(resource);
         if account.spec.capability.contains(resource) && *amount > most {
             let why = format!("is more than the {most} of the account");
@@ -324,6 +352,20 @@ mod tests {
         let wrong = check_cap(&lab, &cap("nvidia.com/gpu", 9)).unwrap_err();
         assert_eq!(wrong.field.as_deref(), Some("cap.nvidia.com/gpu"));
         assert!(check_cap(&lab, &cap("cpu", -1)).is_err());
+    }
+
+    #[test]
+    fn amounts_that_make_no_sense_are_named() {
+        let change = |body: Value| serde_json::from_value::<AccountChange>(body).unwrap().check("lab", &[]);
+        assert!(change(json!({ "capability": { "workspaces": "5", "cpu": "500m" } })).is_ok());
+        for (body, field) in [
+            (json!({ "capability": { "workspaces": "1500m" } }), "capability.workspaces"),
+            (json!({ "memberCapability": { "workspaces": "-1" } }), "memberCapability.workspaces"),
+            (json!({ "guaranteed": { "workspaces": "1" } }), "guaranteed.workspaces"),
+            (json!({ "deserved": { "cpu": "-1" } }), "deserved.cpu"),
+        ] {
+            assert_eq!(change(body).unwrap_err().field.as_deref(), Some(field));
+        }
     }
 
     #[test]

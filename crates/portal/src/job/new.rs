@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::{
     access::Person,
     profile::Profiles,
-    rules::{Wrong, check_mounts, check_name, check_template, check_word},
+    rules::{Wrong, check_mounts, check_name, check_stop, check_template, check_word},
 };
 
 /// A manifest of an AIJob, as for kubectl; namespace and user are the asker's.
@@ -77,6 +77,10 @@ pub(crate) fn plan(asked: NewJob, person: &Person, profiles: &Profiles) -> Resul
         let why =
             "another scheduler counts neither accounts nor what their members may have: only with a profile";
         return Err(Wrong::new("spec.backend", why));
+    }
+    if let Some(stop) = &spec.stop {
+        check_stop("spec.stop.noticeSeconds", stop.notice_seconds, &granted)?;
+        check_stop("spec.stop.graceSeconds", Some(stop.grace_seconds), &granted)?;
     }
     for (index, task) in spec.tasks.iter().enumerate() {
         check_template(&format!("spec.tasks[{index}].template"), &task.template, &granted)?;
@@ -145,6 +149,31 @@ mod tests {
             field(json!({}), privileged),
             "spec.tasks[0].template.spec.containers[0].securityContext.privileged"
         );
+    }
+
+    #[test]
+    fn nobody_keeps_a_place_for_a_day_by_taking_long_to_stop() {
+        let profiles = Profiles::parse(
+            "longestStopSeconds: 120\nprofiles: [{ name: slow, accounts: [lab], longestStopSeconds: 7200 }]",
+        )
+        .unwrap();
+        let asked = |profiles: &Profiles, account: &str, stop: Value| {
+            let asked = job(&json!({}), &json!({ "account": account, "stop": stop }));
+            plan(asked, &person("ada"), profiles).err().map(|wrong| (wrong.field, wrong.why))
+        };
+        let refused = |profiles: &Profiles, account: &str, stop: Value| {
+            asked(profiles, account, stop).map_or_else(String::new, |(field, _)| field)
+        };
+        let usual = Profiles::default();
+        assert_eq!(refused(&usual, "lab", json!({ "graceSeconds": 900, "noticeSeconds": 900 })), "");
+        assert_eq!(refused(&usual, "lab", json!({ "graceSeconds": 901 })), "spec.stop.graceSeconds");
+        assert_eq!(refused(&usual, "lab", json!({ "noticeSeconds": 901 })), "spec.stop.noticeSeconds");
+        assert_eq!(refused(&usual, "lab", json!({ "noticeSeconds": -1 })), "spec.stop.noticeSeconds");
+        assert_eq!(refused(&profiles, "other", json!({ "graceSeconds": 121 })), "spec.stop.graceSeconds");
+        assert_eq!(refused(&profiles, "lab", json!({ "graceSeconds": 7200, "noticeSeconds": 7200 })), "");
+        assert_eq!(refused(&profiles, "lab", json!({ "graceSeconds": 7201 })), "spec.stop.graceSeconds");
+        let (_, why) = asked(&profiles, "other", json!({ "graceSeconds": 121 })).unwrap();
+        assert!(why.contains("between 0 and 120") && why.contains("profile"), "{why}");
     }
 
     #[test]

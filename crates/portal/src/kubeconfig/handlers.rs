@@ -56,6 +56,9 @@ pub(crate) struct NewKubeconfigRequest {
     id: Option<String>,
     /// A certificate request as PEM for the name `maar:USER:ID`, so that the key need not leave the device.
     csr: Option<String>,
+    /// Whether what a device of this name had before is revoked once this one is made: a device has one. True if it is not
+    /// said; who knows his devices better than by their names says false, and revokes himself.
+    replace: Option<bool>,
 }
 
 /// A kubeconfig that was just made.
@@ -144,22 +147,37 @@ pub(super) async fn create(call: Call) -> Result<Answer, ApiError> {
     if kubeconfig.expires_at.duration_since(kubeconfig.created_at) < SHORTEST {
         return Err(ApiError::new(Code::Conflict, "you may be here for less than ten minutes more"));
     }
-    if records.live_kubeconfigs(&kubeconfig.user, call.now()).await?.len() >= MOST {
+    let live = records.live_kubeconfigs(&kubeconfig.user, call.now()).await?;
+    let before = |one: &Kubeconfig| asked.replace.unwrap_or(true) && one.device == kubeconfig.device;
+    let (replaced, others): (Vec<_>, Vec<_>) = live.into_iter().partition(before);
+    if others.len() >= MOST {
         return Err(ApiError::new(Code::QuotaExceeded, format!("one has at most {MOST}: revoke some")));
     }
     records.create_kubeconfig(&kubeconfig).await?;
     let made = match make(&call, &asked, told, &kubeconfig).await {
-        Ok(made) => still_holds(&call, &kubeconfig).await.map(|()| made),
+        Ok(made) => finish(&call, &kubeconfig, &replaced).await.map(|()| made),
         failed => failed,
     };
     if made.is_err() {
         // Nobody has it; what was begun is taken away as far as it can be.
         let _ = grant::revoke(&call.portal, &kubeconfig, &person.namespace).await;
     }
-    let (id, expires) = (kubeconfig.id.as_str().to_owned(), kubeconfig.expires_at);
-    let after = json!({ "mode": asked.mode, "device": asked.device, "expires": expires.to_string() });
-    let answer = Answer::created(&MadeKubeconfig { id: id.clone(), kubeconfig: made?, expires })?;
+    let (id, expires, made) = (kubeconfig.id.as_str().to_owned(), kubeconfig.expires_at, made?);
+    let replaced: Vec<&str> = replaced.iter().map(|one| one.id.as_str()).collect();
+    let after = json!({
+        "mode": asked.mode, "device": asked.device, "expires": expires.to_string(), "replaced": replaced,
+    });
+    let answer = Answer::created(&MadeKubeconfig { id: id.clone(), kubeconfig: made, expires })?;
     Ok(answer.about(id).change(None, Some(after)))
+}
+
+/// What comes after it was made: it has to hold still, and what its device had before ends.
+async fn finish(call: &Call, kubeconfig: &Kubeconfig, before: &[Kubeconfig]) -> Result<(), ApiError> {
+    still_holds(call, kubeconfig).await?;
+    for one in before {
+        grant::revoke(&call.portal, one, &call.person()?.namespace).await?;
+    }
+    Ok(())
 }
 
 /// Whether nobody took it away while it was made. Whoever did has seen nothing in the cluster to take away; who comes after

@@ -16,6 +16,14 @@ pub(crate) enum Topic {
     Job(Arc<AIJob>),
     /// A node, or who is on it.
     Node(String),
+    /// A volume of a namespace, by its name.
+    Volume(String, String),
+    /// An application of a namespace, by its name.
+    App(String, String),
+    /// What is used of the quota of a namespace.
+    Quota(String),
+    /// An account, or what it uses.
+    Account(String),
 }
 
 /// One change.

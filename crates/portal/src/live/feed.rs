@@ -131,21 +131,37 @@ pub(crate) async fn feed(client: Client, live: Live, kinds: PodKinds, environmen
         let (node, gone) = split(turn);
         changes.tell(Topic::Node(node.metadata.name.clone().unwrap_or_default()), gone);
     });
-    let accounts = follow("portal accounts", &client, &environment, &live.accounts, keep, drop);
+    let accounts = follow("portal accounts", &client, &environment, &live.accounts, keep, |turn| {
+        let (account, gone) = split(turn);
+        changes.tell(Topic::Account(account.metadata.name.clone().unwrap_or_default()), gone);
+    });
     tokio::join!(workspaces, jobs, pods, nodes, accounts, feed_things(&client, &live, &environment));
 }
 
-/// Feeds what nobody listens to.
+/// Feeds what only its owner sees.
 async fn feed_things(client: &Client, live: &Live, environment: &Environment) {
     let claim = |claim: PersistentVolumeClaim| ClaimFacts::of(&claim);
     let quota = |quota: ResourceQuota| QuotaFacts::of(&quota);
     let deployment = |app: Deployment| AppFacts::of_deployment(&app);
     let stateful_set = |app: StatefulSet| AppFacts::of_stateful_set(&app);
+    let changes = &live.changes;
+    let volume = |turn| {
+        let (claim, gone): (Arc<ClaimFacts>, bool) = split(turn);
+        changes.tell(Topic::Volume(claim.namespace.clone(), claim.name.clone()), gone);
+    };
+    let used = |turn| {
+        let (quota, gone): (Arc<QuotaFacts>, bool) = split(turn);
+        changes.tell(Topic::Quota(quota.namespace.clone()), gone);
+    };
+    let app = |turn| {
+        let (app, gone): (Arc<AppFacts>, bool) = split(turn);
+        changes.tell(Topic::App(app.namespace.clone(), app.name.clone()), gone);
+    };
     tokio::join!(
-        follow("portal claims", client, environment, &live.claims, claim, drop),
-        follow("portal quotas", client, environment, &live.quotas, quota, drop),
-        follow("portal deployments", client, environment, &live.deployments, deployment, drop),
-        follow("portal stateful sets", client, environment, &live.stateful_sets, stateful_set, drop),
+        follow("portal claims", client, environment, &live.claims, claim, volume),
+        follow("portal quotas", client, environment, &live.quotas, quota, used),
+        follow("portal deployments", client, environment, &live.deployments, deployment, app),
+        follow("portal stateful sets", client, environment, &live.stateful_sets, stateful_set, app),
     );
 }
 

@@ -55,6 +55,7 @@ impl AppFacts {
 /// What pages need of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ClaimFacts {
+    pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) uid: Option<String>,
     /// What was given, or else what was asked for.
@@ -76,6 +77,7 @@ impl ClaimFacts {
         let modes = spec.and_then(|spec| spec.access_modes.clone()).unwrap_or_default();
         let owner = claim.owner_references().iter().find(|owner| owner.kind == "Workspace");
         Self {
+            namespace: claim.namespace().unwrap_or_default(),
             name: claim.name_any(),
             uid: claim.uid(),
             size: given.or_else(asked).map(|Quantity(size)| size.clone()),
@@ -91,6 +93,7 @@ impl ClaimFacts {
 /// What pages need of a quota: each limit with what is used of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct QuotaFacts {
+    pub(crate) namespace: String,
     pub(crate) limits: Vec<(String, String)>,
     pub(crate) used: Vec<(String, String)>,
 }
@@ -100,6 +103,10 @@ impl QuotaFacts {
         let hard = quota.spec.as_ref().and_then(|spec| spec.hard.clone()).unwrap_or_default();
         let used = quota.status.as_ref().and_then(|status| status.used.clone()).unwrap_or_default();
         let words = |(name, Quantity(amount)): (String, Quantity)| (name, amount);
-        Self { limits: hard.into_iter().map(words).collect(), used: used.into_iter().map(words).collect() }
+        Self {
+            namespace: quota.namespace().unwrap_or_default(),
+            limits: hard.into_iter().map(words).collect(),
+            used: used.into_iter().map(words).collect(),
+        }
     }
 }

@@ -6,16 +6,23 @@ use k8s_openapi::{
     NamespaceResourceScope, api::core::v1::ResourceQuota,
     apimachinery::pkg::api::resource::Quantity as TextQuantity,
 };
-use kube::{Api, Client, api::PostParams};
-use maar_api::Quantity;
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::{ListParams, Patch, PatchParams, PostParams},
+};
+use maar_api::{
+    Quantity,
+    v1alpha1::{AIJob, Workspace},
+};
 use maar_controller::{Categorized as _, Category, Error, apply::Writer};
 use parking_lot::Mutex;
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::{
     limits::{SpecialLimits, UserLimits},
-    objects::{Level, QUOTA, plan},
+    objects::{COUNT_JOBS, COUNT_WORKSPACES, Level, QUOTA, plan},
 };
 use crate::{
     access::Person,
@@ -147,11 +154,50 @@ impl Namespaces {
             let quota = api.get(QUOTA).await;
             let quota =
                 quota.map_err(|source| Error::in_step(format!("read ResourceQuota {QUOTA}"), source))?;
+            let kinds = uncounted_kinds(&quota);
+            if !kinds.is_empty() {
+                self.count(&quota, &kinds).await?;
+            }
             // In the end the cluster decides: something may be limited here that it never counts.
             if is_counted(&quota) || !pace.wait().await {
                 return Ok(());
             }
         }
+    }
+
+    /// Counts in the place of a cluster that does not know our kinds yet. Its quota controller looks for new kinds every
+    /// half minute, and for quotas that it has left out every five. Until something is counted the cluster lets none of it
+    /// in, so that what is there now is all there is; and who else counts first is not overwritten.
+    async fn count(&self, quota: &ResourceQuota, kinds: &[&str]) -> Result<(), Error> {
+        let namespace = quota.namespace().unwrap_or_default();
+        let mut used = BTreeMap::new();
+        for kind in kinds {
+            let count = match *kind {
+                COUNT_WORKSPACES => self.count_of::<Workspace>(&namespace).await?,
+                _ => self.count_of::<AIJob>(&namespace).await?,
+            };
+            used.insert(*kind, count.to_string());
+        }
+        let metadata = json!({ "resourceVersion": quota.resource_version() });
+        let patch = Patch::Merge(json!({ "metadata": metadata, "status": { "used": used } }));
+        let api: Api<ResourceQuota> = Api::namespaced(self.client.clone(), &namespace);
+        match api.patch_status(QUOTA, &PatchParams::default(), &patch).await {
+            // Somebody else was first, or the portal has an older manifest's rights: then it waits as long as it takes.
+            Err(kube::Error::Api(status)) if [403, 409].contains(&status.code) => Ok(()),
+            Err(source) => Err(Error::in_step(format!("count for ResourceQuota {QUOTA}"), source)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    async fn count_of<K>(&self, namespace: &str) -> Result<usize, Error>
+    where
+        K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+        K: Clone + fmt::Debug + DeserializeOwned,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), namespace);
+        let found = api.list_metadata(&ListParams::default()).await;
+        let found = found.map_err(|source| Error::in_step(format!("list {}", K::plural(&())), source))?;
+        Ok(found.items.len())
     }
 
     /// Somebody may have taken the namespace away: it is made again next time.
@@ -187,6 +233,19 @@ impl Pace {
         self.next = (self.next * 2).min(SLOWEST);
         true
     }
+}
+
+/// Kinds of ours that the quota limits and the cluster has not counted, although it holds to the quota and has counted
+/// everything else: it does not know them yet.
+fn uncounted_kinds(quota: &ResourceQuota) -> Vec<&'static str> {
+    let status = quota.status.clone().unwrap_or_default();
+    let (hard, used) = (status.hard.unwrap_or_default(), status.used.unwrap_or_default());
+    let missing: Vec<&String> = hard.keys().filter(|name| !used.contains_key(*name)).collect();
+    let ours = |name: &&String| [COUNT_WORKSPACES, COUNT_JOBS].into_iter().find(|ours| ours == name);
+    if missing.iter().any(|name| ours(name).is_none()) {
+        return Vec::new();
+    }
+    missing.iter().filter_map(ours).collect()
 }
 
 /// Whether the cluster holds to what the quota says, and knows what is used of everything in it: kinds that are new to it

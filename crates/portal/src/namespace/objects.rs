@@ -7,7 +7,7 @@ use k8s_openapi::{
     },
     apimachinery::pkg::api::resource::Quantity as TextQuantity,
 };
-use maar_api::{ResourceList, names, resources::is_extended};
+use maar_api::names;
 use serde_json::json;
 
 use super::limits::UserLimits;
@@ -17,6 +17,9 @@ use crate::live::QuotaFacts;
 const ANNOTATION_USER_ID: &str = "maar.io/user-id";
 /// The name of the quota.
 pub(crate) const QUOTA: &str = "maar-user";
+/// What the quota limits of our kinds.
+pub(super) const COUNT_WORKSPACES: &str = "count/workspaces.maar.io";
+pub(super) const COUNT_JOBS: &str = "count/aijobs.maar.io";
 /// The namespace in which Maar itself runs.
 const SYSTEM: &str = "maar-system";
 
@@ -76,24 +79,23 @@ fn namespace_object(
                 "pod-security.kubernetes.io/warn": "restricted",
                 "pod-security.kubernetes.io/audit": "restricted",
             },
-            "annotations": { ANNOTATION_USER_ID: id, names::ANNOTATION_USER_LIMITS: cards(limits) },
+            "annotations": { ANNOTATION_USER_ID: id, names::ANNOTATION_USER_LIMITS: requests(limits) },
         },
     }))
 }
 
-/// Limits that the scheduler holds to: the quota counts whole cards, and knows nothing of shares of them.
-fn cards(limits: &UserLimits) -> String {
-    let cards = limits.requests.iter().filter(|(name, _)| is_extended(name));
-    let cards: ResourceList = cards.map(|(name, amount)| (name.clone(), *amount)).collect();
-    serde_json::to_string(&cards).unwrap_or_default()
+/// Limits that the scheduler holds to as well: the quota knows nothing of shares of cards, and kube-controller-manager counts
+/// it anew from caches that may be behind, after which a cluster lets in more than it allows.
+fn requests(limits: &UserLimits) -> String {
+    serde_json::to_string(&limits.requests).unwrap_or_default()
 }
 
 fn quota(namespace: &str, limits: &UserLimits) -> ResourceQuota {
     let mut made: ResourceQuota = object(json!({
         "metadata": metadata(QUOTA, namespace),
         "spec": { "hard": {
-            "count/workspaces.maar.io": limits.workspaces.to_string(),
-            "count/aijobs.maar.io": limits.jobs.to_string(),
+            COUNT_WORKSPACES: limits.workspaces.to_string(),
+            COUNT_JOBS: limits.jobs.to_string(),
             "pods": limits.pods.to_string(),
             "persistentvolumeclaims": limits.volumes.to_string(),
             "requests.storage": limits.storage.to_string(),
@@ -158,13 +160,15 @@ fn object<K: serde::de::DeserializeOwned>(value: serde_json::Value) -> K {
 
 #[cfg(test)]
 mod tests {
-    use maar_api::Quantity;
+    use maar_api::{Quantity, ResourceList};
 
     use super::*;
 
     #[test]
     fn a_namespace_has_limits_and_walls() {
-        let requests = ResourceList::from_iter([("nvidia.com/gpu".to_owned(), Quantity::from_units(8))]);
+        let requests = [("nvidia.com/gpu", 8), ("cpu", 64)];
+        let requests = requests.map(|(name, count)| (name.to_owned(), Quantity::from_units(count)));
+        let requests = ResourceList::from_iter(requests);
         let made = plan(
             "user-ada-x",
             ("ada", "u-1"),

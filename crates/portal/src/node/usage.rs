@@ -25,6 +25,11 @@ pub(crate) struct UsageQuery {
 pub(crate) struct CardUsage {
     /// Its node and number.
     card: String,
+    /// Where it is.
+    node: String,
+    /// Which kind of card: a node may have several, each of which begins with a card 0.
+    resource: String,
+    index: u32,
     /// Time in seconds since 1970, use in percent, memory in bytes.
     points: Vec<Point>,
 }
@@ -69,7 +74,8 @@ fn answer(call: &Call, cards: impl Iterator<Item = Asked>) -> Result<Answer, Api
     let cards = cards.map(|one| {
         let mut points = call.portal.cards.usage(&one.node, &one.resource, one.index, minutes);
         points.retain(|(minute, ..)| one.since.is_none_or(|since| minute + 60 > since.as_second()));
-        CardUsage { card: format!("{}/{}", one.node, one.index), points }
+        let Asked { node, resource, index, .. } = one;
+        CardUsage { card: format!("{node}/{index}"), node, resource, index, points }
     });
     Answer::json(&Usage { cards: cards.collect() })
 }

@@ -10,9 +10,9 @@ use maar_records::PortPlace;
 use super::reach::runs;
 use crate::{
     access::Object,
-    error::ApiError,
+    error::{ApiError, Code},
     job,
-    live::Work,
+    live::{PodFacts, Work},
     portal::Portal,
     route::Call,
     workspace::{self, pod_of},
@@ -78,12 +78,20 @@ impl Behind {
     pub(super) fn pod(&self, portal: &Portal) -> Option<String> {
         match self {
             Self::Workspace(found) => runs(found).then(|| pod_of(found)),
-            Self::Job(found) => {
-                let work = Work::Job(found.name_any());
-                let pods = portal.live.pods.list(Some(&found.namespace().unwrap_or_default()));
-                let own = pods.iter().filter(|pod| pod.work == work && pod.phase == RUNNING);
-                own.map(|pod| pod.name.clone()).min()
+            Self::Job(found) => first(&pods_of(portal, found)),
+        }
+    }
+
+    /// The Pod that a program goes into: the one that it asks for, else the first that runs. Only Pods of its own: access
+    /// to a job says nothing of others in its namespace.
+    pub(super) fn entered(&self, portal: &Portal, asked: Option<&str>) -> Result<String, ApiError> {
+        match (self, asked) {
+            (Self::Workspace(_), Some(_)) => {
+                Err(ApiError::invalid("pod", "is for jobs: a workspace has one Pod"))
             }
+            (Self::Workspace(found), None) if runs(found) => Ok(pod_of(found)),
+            (Self::Workspace(_), None) => Err(ApiError::new(Code::Conflict, "the workspace is not running")),
+            (Self::Job(found), asked) => choose(&pods_of(portal, found), asked),
         }
     }
 
@@ -112,6 +120,30 @@ impl Behind {
         let all = own.map(|(port, name)| (port, name.to_owned())).into_iter().chain(said);
         all.filter_map(|(port, name)| Some((u16::try_from(port).ok()?, name))).collect()
     }
+}
+
+fn pods_of(portal: &Portal, job: &AIJob) -> Vec<Arc<PodFacts>> {
+    let work = Work::Job(job.name_any());
+    let mut pods = portal.live.pods.list(Some(&job.namespace().unwrap_or_default()));
+    pods.retain(|pod| pod.work == work);
+    pods
+}
+
+/// The first of a job that runs.
+fn first(pods: &[Arc<PodFacts>]) -> Option<String> {
+    pods.iter().filter(|pod| pod.phase == RUNNING).map(|pod| pod.name.clone()).min()
+}
+
+fn choose(pods: &[Arc<PodFacts>], asked: Option<&str>) -> Result<String, ApiError> {
+    let Some(asked) = asked else {
+        return first(pods).ok_or_else(|| ApiError::new(Code::Conflict, "no Pod of the job is running"));
+    };
+    let found = pods.iter().find(|pod| pod.name == asked);
+    let found = found.ok_or_else(|| ApiError::not_found("this Pod of the job"))?;
+    if found.phase == RUNNING {
+        return Ok(found.name.clone());
+    }
+    Err(ApiError::new(Code::Conflict, format!("Pod {asked} is not running: it is {}", found.phase)))
 }
 
 /// What the audit log calls it: kind and name.

@@ -1,4 +1,4 @@
-//! A command in a workspace, by WebSocket, for `maar workspace exec` and `maar cp`.
+//! A command in a workspace or in a Pod of a job, by WebSocket, for `maar workspace exec`, `maar job exec` and `maar cp`.
 //!
 //! The first byte of each binary message says what the rest is: 0 input of the command (nothing behind it ends the
 //! input), 1 its output, 2 its errors, 3 how it ended, as JSON, 4 that the screen has another size: columns and rows, two
@@ -11,7 +11,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use futures::{SinkExt as _, StreamExt as _, stream::SplitStream};
 use k8s_openapi::api::core::v1::Pod;
 use kube::{
-    Api, ResourceExt as _,
+    Api,
     api::{AttachParams, AttachedProcess, TerminalSize},
 };
 use schemars::JsonSchema;
@@ -23,8 +23,8 @@ use tokio::{
 };
 
 use super::{
+    behind::Behind,
     forward::{LARGEST, ended as write_down},
-    reach::runs,
 };
 use crate::{
     access::Verb,
@@ -32,7 +32,6 @@ use crate::{
     route::{Answer, Call},
     stream::until_denied,
     terminal::{Seat, Size, container_of, ended, socket, terminal_size},
-    workspace::{object_of, pod_of},
 };
 
 /// The subprotocol.
@@ -67,6 +66,12 @@ pub(super) struct ExecQuery {
     /// How high it is.
     #[schemars(default)]
     rows: Option<u16>,
+    /// Of a job: which of its Pods; the first that runs if it is not said.
+    #[schemars(default)]
+    pod: Option<String>,
+    /// The container; the one that the Pod itself prefers if it is not said.
+    #[schemars(default)]
+    container: Option<String>,
 }
 
 impl ExecQuery {
@@ -84,6 +89,8 @@ impl ExecQuery {
                 "tty" => read.tty = flag("tty", &value)?,
                 "columns" => read.columns = number("columns", &value)?,
                 "rows" => read.rows = number("rows", &value)?,
+                "pod" => read.pod = Some(value.into_owned()),
+                "container" => read.container = Some(value.into_owned()),
                 other => return Err(ApiError::invalid(other, "is not known here")),
             }
         }
@@ -106,22 +113,21 @@ impl ExecQuery {
 /// Begins a command. Everything that can go wrong after this is told as its end.
 pub(super) fn open(call: &Call) -> Result<Answer, ApiError> {
     let query = ExecQuery::read(call.query_text())?;
-    let (size, workspace) = (query.size()?, call.workspace()?);
-    if !runs(workspace) {
-        return Err(ApiError::new(Code::Conflict, "the workspace is not running"));
-    }
+    let (size, behind) = (query.size()?, Behind::of(call)?);
+    let pod = behind.entered(&call.portal, query.pod.as_deref())?;
     let upgrade = socket(call, PROTOCOL, LARGEST)?;
     let most = call.portal.settings.terminals.most;
     let seat = call.portal.terminals.take(&call.person()?.id, most);
     let seat = seat.ok_or_else(|| {
         ApiError::new(Code::TooMany, format!("you have {most} terminals and commands open already"))
     })?;
-    let session = Exec { pod: pod_of(workspace), call: Arc::new(call.clone()), query, size, seat };
+    let session = Exec { call: Arc::new(call.clone()), behind, pod, query, size, seat };
     Ok(Answer::whole(upgrade.on_upgrade(move |socket| session.serve(socket))))
 }
 
 struct Exec {
     call: Arc<Call>,
+    behind: Behind,
     pod: String,
     query: ExecQuery,
     size: Size,
@@ -155,7 +161,7 @@ impl Exec {
         let rest = async { while let Some(Ok(_)) = incoming.next().await {} };
         let _ = timeout(Duration::from_secs(5), rest).await;
         let after = json!({ "pod": self.pod, "code": code, "seconds": begin.elapsed().as_secs() });
-        write_down(&self.call, "endExec", message, after).await;
+        write_down(&self.call, &self.behind, "endExec", message, after).await;
     }
 
     async fn run(&self, messages: &mpsc::Sender<Message>, incoming: &mut SplitStream<WebSocket>) -> End {
@@ -176,10 +182,9 @@ impl Exec {
             tokio::join!(show(messages, STDOUT, stdout), show(messages, STDERR, stderr));
             ended(status.await.as_ref())
         };
-        let Ok(workspace) = self.call.workspace() else { return because("a fault of the portal") };
         let portal = Arc::clone(&self.call.portal);
         let pace = portal.settings.terminals.ping;
-        let denied = until_denied(portal, self.call.caller.clone(), Verb::Enter, object_of(workspace));
+        let denied = until_denied(portal, self.call.caller.clone(), Verb::Enter, self.behind.object());
         tokio::select! {
             ended = shown => ended,
             why = take(incoming, stdin, sizes, pace * 3) => because(why),
@@ -189,11 +194,11 @@ impl Exec {
     }
 
     async fn begin(&self) -> Result<AttachedProcess, ApiError> {
-        let namespace = self.call.workspace()?.namespace().unwrap_or_default();
+        let namespace = self.behind.place(0).namespace;
         let pods: Api<Pod> = Api::namespaced(self.call.portal.client.clone(), &namespace);
         let of_cluster = |error| ApiError::of_cluster(&format!("Pod {}", self.pod), error);
         let pod = pods.get(&self.pod).await.map_err(of_cluster)?;
-        let (query, container) = (&self.query, container_of(&pod, None)?);
+        let (query, container) = (&self.query, container_of(&pod, self.query.container.as_deref())?);
         let parameters = AttachParams::default()
             .container(container)
             .stdin(query.stdin)

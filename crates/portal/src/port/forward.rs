@@ -1,4 +1,4 @@
-//! One connection to a port of a workspace, by WebSocket, for `maar forward`.
+//! One connection to a port of a workspace or of a job's Pod, by WebSocket, for `maar forward`.
 
 use std::sync::{
     Arc,
@@ -8,7 +8,6 @@ use std::sync::{
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 use bytes::Bytes;
 use futures::{SinkExt as _, StreamExt as _};
-use kube::ResourceExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -17,14 +16,16 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 
-use super::reach::{connect, runs};
+use super::{
+    behind::{Behind, about},
+    reach::connect,
+};
 use crate::{
     access::Verb,
     error::{ApiError, Code},
     route::{Answer, Call},
     stream::until_denied,
     terminal::{Seat, socket},
-    workspace::{object_of, pod_of},
 };
 
 /// The subprotocol.
@@ -41,27 +42,28 @@ const LONGEST_REASON: usize = 120;
 pub(crate) struct ForwardQuery {
     /// Between 1 and 65535.
     port: String,
+    /// Of a job: which of its Pods; the first that runs if it is not said.
+    pod: Option<String>,
 }
 
 /// Opens the connection. Everything that can go wrong after this is the reason by which the WebSocket closes.
 pub(super) fn open(call: &Call) -> Result<Answer, ApiError> {
-    let port = super::reach::read_port(&call.query::<ForwardQuery>()?.port)?;
-    let workspace = call.workspace()?;
-    if !runs(workspace) {
-        return Err(ApiError::new(Code::Conflict, "the workspace is not running"));
-    }
-    let pod = pod_of(workspace);
+    let query: ForwardQuery = call.query()?;
+    let port = super::reach::read_port(&query.port)?;
+    let behind = Behind::of(call)?;
+    let pod = behind.entered(&call.portal, query.pod.as_deref())?;
     let upgrade = socket(call, PROTOCOL, LARGEST)?;
     let seat = call.portal.forwards.take(&call.person()?.id, MOST);
     let seat = seat.ok_or_else(|| {
         ApiError::new(Code::TooMany, format!("you have {MOST} forwarded connections open already"))
     })?;
-    let session = Forward { call: Arc::new(call.clone()), pod, port, seat };
+    let session = Forward { call: Arc::new(call.clone()), behind, pod, port, seat };
     Ok(Answer::whole(upgrade.on_upgrade(move |socket| session.serve(socket))))
 }
 
 struct Forward {
     call: Arc<Call>,
+    behind: Behind,
     pod: String,
     port: u16,
     #[expect(dead_code, reason = "held for what dropping it does")]
@@ -77,12 +79,11 @@ impl Forward {
             "pod": self.pod, "port": self.port, "seconds": begin.elapsed().as_secs(),
             "sentBytes": bytes(&sent), "cameBytes": bytes(&came),
         });
-        ended(&self.call, "endForward", why, after).await;
+        ended(&self.call, &self.behind, "endForward", why, after).await;
     }
 
     async fn run(&self, mut socket: WebSocket, sent: &AtomicU64, came: &AtomicU64) -> String {
-        let Ok(workspace) = self.call.workspace().cloned() else { return "a fault of the portal".to_owned() };
-        let namespace = workspace.namespace().unwrap_or_default();
+        let namespace = self.behind.place(self.port).namespace;
         let Ok(io) = connect(&self.call.portal, &namespace, &self.pod, self.port).await else {
             return close(&mut socket, "the Pod does not answer".to_owned()).await;
         };
@@ -134,7 +135,7 @@ impl Forward {
             Arc::clone(&self.call.portal),
             self.call.caller.clone(),
             Verb::Enter,
-            object_of(&workspace),
+            self.behind.object(),
         );
         let why = tokio::select! {
             why = down => why,
@@ -161,14 +162,14 @@ async fn close(socket: &mut WebSocket, why: String) -> String {
 }
 
 /// Writes down that a way in has ended; its beginning was written down before it was allowed to begin.
-pub(super) async fn ended(call: &Call, action: &str, why: String, after: serde_json::Value) {
-    let Ok(workspace) = call.workspace() else { return };
+pub(super) async fn ended(call: &Call, behind: &Behind, action: &str, why: String, after: serde_json::Value) {
     let mut entry = call.entry();
+    let (kind, name) = about(&behind.place(0));
     entry.id = maar_records::AuditId::new(format!("{}-end", call.request_id));
     action.clone_into(&mut entry.action);
-    "workspace".clone_into(&mut entry.object_kind);
-    entry.object_name = format!("{}/{}", workspace.namespace().unwrap_or_default(), workspace.name_any());
-    entry.account = object_of(workspace).account;
+    kind.clone_into(&mut entry.object_kind);
+    entry.object_name = name;
+    entry.account = behind.object().account;
     entry.detail = Some(why);
     entry.after = Some(after);
     if let Err(error) = call.portal.records.append_audit(&entry).await {

@@ -31,27 +31,33 @@ pub(crate) fn routes() -> Vec<Route> {
             ("/jobs/{namespace}/{name}/ports/{port}/sharing", "shareJobPort"),
         ],
     );
-    let of_programs = [
-        Route::at_once(
-            Get,
-            "/workspaces/{namespace}/{name}/forward",
-            "forwardPort",
-            (Verb::Enter, one),
-            forward::open,
-        )
-        .says("One connection to a port of it, by WebSocket: binary messages are what goes through, both ways")
-        .query::<ForwardQuery>(),
-        Route::at_once(
-            Get,
-            "/workspaces/{namespace}/{name}/exec",
-            "execInWorkspace",
-            (Verb::Enter, one),
-            exec::open,
-        )
-        .says("A command inside it, by WebSocket: the first byte of a message says 0 input, 1 output, 2 errors, 3 end")
-        .query::<ExecQuery>(),
-    ];
-    of_workspace.into_iter().chain(of_programs).chain(of_job).collect()
+    let in_workspace = programs(
+        one,
+        [
+            ("/workspaces/{namespace}/{name}/forward", "forwardPort"),
+            ("/workspaces/{namespace}/{name}/exec", "execInWorkspace"),
+        ],
+    );
+    let in_job = programs(
+        Target::Job,
+        [
+            ("/jobs/{namespace}/{name}/forward", "forwardJobPort"),
+            ("/jobs/{namespace}/{name}/exec", "execInJob"),
+        ],
+    );
+    of_workspace.into_iter().chain(in_workspace).chain(of_job).chain(in_job).collect()
+}
+
+/// Routes for programs: a connection to a port, and a command.
+fn programs(one: Target, [forward, exec]: [(&'static str, &'static str); 2]) -> [Route; 2] {
+    [
+        Route::at_once(Get, forward.0, forward.1, (Verb::Enter, one), forward::open)
+            .says("One connection to a port of it, by WebSocket: binary messages are what goes through, both ways")
+            .query::<ForwardQuery>(),
+        Route::at_once(Get, exec.0, exec.1, (Verb::Enter, one), exec::open)
+            .says("A command inside it, by WebSocket: the first byte of a message says 0 input, 1 output, 2 errors, 3 end")
+            .query::<ExecQuery>(),
+    ]
 }
 
 /// Routes about ports as pages, by where they are and what they are called: the list, opening one, sharing one.

@@ -41,6 +41,9 @@ pub(crate) struct ProfileView {
     runtime_classes: BTreeSet<String>,
     /// Who else may make and place the Pods of jobs.
     backends: Vec<Backend>,
+    /// The longest that Pods may take to stop, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    longest_stop_seconds: Option<i64>,
     /// The asker has it whichever account pays.
     always: bool,
     /// Accounts whose work has it: those the asker may start work for, or all of them for administrators.
@@ -87,6 +90,7 @@ fn view(profile: &Profile, person: &Person) -> Option<ProfileView> {
         tolerations: profile.tolerations.clone(),
         runtime_classes: profile.runtime_classes.clone(),
         backends: profile.backends.clone(),
+        longest_stop_seconds: profile.longest_stop_seconds,
         always,
         accounts,
         users: admin.then(|| profile.users.clone()),

@@ -134,7 +134,7 @@ fn finish(mut response: Response, id: &str) -> Response {
 
 async fn handle(
     portal: &Arc<Portal>,
-    route: &Route,
+    route: &Arc<Route>,
     mut request: Request,
     id: &str,
     user: &mut Option<String>,
@@ -181,18 +181,35 @@ async fn handle(
         allowed?;
         return (route.handler)(call).await;
     }
+    let allowed = match allowed {
+        // What strangers are refused is not written down: they could fill the log with it.
+        Err(denied) if call.subject().person().is_none() => return Err(denied),
+        other => other,
+    };
+    // In a task of its own: who closes the page in the middle of a change does not leave it half made, and how it ended is
+    // written down.
+    let change = tokio::spawn(change(Arc::clone(portal), Arc::clone(route), call, account, allowed));
+    change.await.unwrap_or_else(|lost| Err(ApiError::unavailable("the portal", lost)))
+}
+
+/// Does what is allowed, and writes down what came of it.
+async fn change(
+    portal: Arc<Portal>,
+    route: Arc<Route>,
+    call: Call,
+    account: Option<String>,
+    allowed: Result<(), ApiError>,
+) -> Result<Answer, ApiError> {
     let result = match allowed {
         Ok(()) => {
             // Before it is done: should the process die in the middle, another finds it here and tells of it.
-            portal.records.begin_audit(&audit::begun(route, &call, account.clone())).await?;
+            portal.records.begin_audit(&audit::begun(&route, &call, account.clone())).await?;
             (route.handler)(call.clone()).await
         }
-        // What strangers are refused is not written down: they could fill the log with it.
-        Err(denied) if call.subject().person().is_none() => return Err(denied),
         Err(denied) => Err(denied),
     };
     // A write that cannot be written down is told as failed, so that nobody relies on it. A terminal does not begin.
-    let entry = audit::entry(route, &call, account, &result);
+    let entry = audit::entry(&route, &call, account, &result);
     portal.records.append_audit(&entry).await?;
     result
 }

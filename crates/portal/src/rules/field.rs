@@ -81,9 +81,6 @@ const WHY: &[(&str, &str)] = &[
     ("schedulingGates", "use suspend of the job"),
 ];
 
-/// The longest that a Pod may take to end, in seconds: as long as a job may say.
-const LONGEST_GRACE: i64 = 86_400;
-
 /// Domains whose annotations are obeyed by what runs Pods: devices, networks, other runtimes, walls that fall.
 const OBEYED: &[&str] = &["k8s.io", "kubernetes.io", "cncf.io", "katacontainers.io", "multus-cni.io"];
 /// Annotations of theirs that are only words.
@@ -101,10 +98,11 @@ pub(super) fn check_pod_fields(field: &str, spec: &PodSpec, granted: &Granted) -
         let why = "another runtime may have lower walls, or show all cards: only with a profile";
         return Err(Wrong::new(format!("{field}.runtimeClassName"), why));
     }
-    if spec.termination_grace_period_seconds.is_some_and(|grace| !(0..=LONGEST_GRACE).contains(&grace)) {
-        let why = format!("is between 0 and {LONGEST_GRACE}: others wait for what it holds");
-        return Err(Wrong::new(format!("{field}.terminationGracePeriodSeconds"), why));
-    }
+    check_stop(
+        &format!("{field}.terminationGracePeriodSeconds"),
+        spec.termination_grace_period_seconds,
+        granted,
+    )?;
     for (index, one) in spec.tolerations.iter().flatten().enumerate() {
         check_toleration(&format!("{field}.tolerations[{index}]"), one, granted)?;
     }
@@ -112,6 +110,18 @@ pub(super) fn check_pod_fields(field: &str, spec: &PodSpec, granted: &Granted) -
         Some(affinity) => check_affinity(&format!("{field}.affinity"), affinity),
         None => Ok(()),
     }
+}
+
+/// Refuses a stop that takes so long that it keeps the place from those whose turn it is.
+pub(crate) fn check_stop(field: &str, seconds: Option<i64>, granted: &Granted) -> Result<(), Wrong> {
+    let longest = granted.longest_stop();
+    if seconds.is_none_or(|seconds| (0..=longest).contains(&seconds)) {
+        return Ok(());
+    }
+    let why = format!(
+        "is between 0 and {longest} seconds, since others wait for what it holds: an administrator grants more by a profile"
+    );
+    Err(Wrong::new(field, why))
 }
 
 /// Refuses fields of a container that are not for people, and probes that the node would send elsewhere.
@@ -248,7 +258,7 @@ mod tests {
             assert_eq!(field_of(&json!({ field: value })), field);
         }
         assert_eq!(
-            field_of(&json!({ "terminationGracePeriodSeconds": 90_000 })),
+            field_of(&json!({ "terminationGracePeriodSeconds": 901 })),
             "terminationGracePeriodSeconds"
         );
     }

@@ -217,8 +217,9 @@ impl Visit for SshVisit {
         }
         let pod = pod_of(&workspace);
         let (client, namespace) = (self.portal.client.clone(), self.namespace.clone());
+        let helpers = self.portal.ssh.get().map(|ssh| ssh.settings.helpers.clone()).unwrap_or_default();
         // Others may put containers beside it.
-        Ok(Place { client, namespace, pod, container: Some(CONTAINER.to_owned()) })
+        Ok(Place { client, namespace, pod, container: Some(CONTAINER.to_owned()), helpers })
     }
 
     fn denied(&self) -> BoxFuture<'static, String> {

@@ -1,6 +1,6 @@
 //! A request for a terminal.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::ws::WebSocketUpgrade;
 use schemars::JsonSchema;
@@ -68,6 +68,6 @@ pub(crate) fn open(call: &Call, place: Place) -> Result<Answer, ApiError> {
         ApiError::new(Code::TooMany, format!("you have {most} terminals open already: close one"))
     })?;
     let open = call.portal.metrics.terminal();
-    let session = Session { call: Arc::new(call.clone()), place, size, seat, open };
+    let session = Session { call: Arc::new(call.clone()), place, size, seat, open, ends: OnceLock::new() };
     Ok(Answer::whole(upgrade.on_upgrade(move |socket| session.serve(socket))))
 }

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -19,6 +19,7 @@ use kube::{
     Api,
     api::{AttachParams, AttachedProcess, TerminalSize},
 };
+use maar_gateway::hangup::{self, Ends, hang_up};
 use maar_records::AuditId;
 use serde_json::json;
 use tokio::{
@@ -40,6 +41,8 @@ const BEGIN: Duration = Duration::from_secs(30);
 const FAREWELL: Duration = Duration::from_secs(5);
 /// How many bytes are on the way each way at most.
 const BUFFER: usize = 64 * 1024;
+/// The longest line that is looked at.
+const LONGEST_LINE: usize = 4096;
 
 type Outgoing = SplitSink<WebSocket, Message>;
 
@@ -55,6 +58,8 @@ pub(super) struct Session {
     /// Counts it.
     #[expect(dead_code, reason = "held for what dropping it does")]
     pub(super) open: Open,
+    /// What the program writes to, and in which container; known once it has begun.
+    pub(super) ends: OnceLock<(String, Ends)>,
 }
 
 /// Why it ended.
@@ -90,6 +95,35 @@ impl Session {
         // Who has left need not be told.
         let _ = timeout(FAREWELL, farewell).await;
         self.write_down(&ended, &traffic, begin.elapsed()).await;
+        if ended.code.is_none() {
+            self.hang_up().await;
+        }
+    }
+
+    /// Ends a program whose browser has left before it did.
+    async fn hang_up(&self) {
+        let Some((container, ends)) = self.ends.get() else { return };
+        let telling = async {
+            let parameters = AttachParams::default().container(container).stderr(false);
+            let mut process = self.pods().exec(&self.place.pod, hang_up(ends), &parameters).await?;
+            if let Some(mut said) = process.stdout() {
+                let _ = tokio::io::copy(&mut said, &mut tokio::io::sink()).await;
+            }
+            Ok::<(), kube::Error>(())
+        };
+        let told = timeout(BEGIN, telling).await.map_err(|late| late.to_string());
+        if let Err(error) = told.and_then(|told| told.map_err(|error| error.to_string())) {
+            // The Pod may be gone, and all its programs with it.
+            tracing::info!(
+                request.id = self.call.request_id,
+                error,
+                "a program may go on after its browser has left"
+            );
+        }
+    }
+
+    fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.call.portal.client.clone(), &self.place.namespace)
     }
 
     async fn run(
@@ -107,13 +141,22 @@ impl Session {
         if outgoing.send(Message::text(ready.text())).await.is_err() {
             return Ended::because("the browser has left");
         }
-        let (Some(stdin), Some(stdout), Some(mut sizes), Some(status)) =
+        let (Some(stdin), Some(mut stdout), Some(mut sizes), Some(status)) =
             (process.stdin(), process.stdout(), process.terminal_size(), process.take_status())
         else {
             return Ended::because("the cluster gave no terminal");
         };
         // A program that is gone already says so by its status.
         let _ = sizes.send(terminal_size(self.size)).await;
+        // Before anything is typed: the terminal would say it back, and that first.
+        let mut first = Vec::new();
+        if let Ok(Some(told)) = timeout(BEGIN, take_line(&mut stdout, &mut first)).await
+            && let Some(ends) = Ends::read(&told)
+        {
+            // It begins once.
+            let _ = self.ends.set((container, ends));
+        }
+        let stdout = std::io::Cursor::new(first).chain(stdout);
         let settings = &self.call.portal.settings.terminals;
         let denied = until_denied(
             Arc::clone(&self.call.portal),
@@ -137,7 +180,7 @@ impl Session {
 
     /// Begins the program; also the container it is in.
     async fn begin(&self) -> Result<(AttachedProcess, String), ApiError> {
-        let pods: Api<Pod> = Api::namespaced(self.call.portal.client.clone(), &self.place.namespace);
+        let pods = self.pods();
         let of_cluster = |error| ApiError::of_cluster(&format!("Pod {}", self.place.pod), error);
         let pod = pods.get(&self.place.pod).await.map_err(of_cluster)?;
         let container = container_of(&pod, self.place.container.as_deref())?;
@@ -145,7 +188,7 @@ impl Session {
             .container(&container)
             .max_stdin_buf_size(BUFFER)
             .max_stdout_buf_size(BUFFER);
-        let command = &self.call.portal.settings.terminals.command;
+        let command = hangup::told(&self.call.portal.settings.terminals.command);
         let process = pods.exec(&self.place.pod, command, &parameters).await.map_err(|error| match error {
             error @ kube::Error::Api(_) => of_cluster(error),
             // A server that does not switch protocols tells why in ways that differ from one to the next.
@@ -193,6 +236,22 @@ pub(crate) fn container_of(pod: &Pod, asked: Option<&str>) -> Result<String, Api
 
 pub(crate) const fn terminal_size(size: Size) -> TerminalSize {
     TerminalSize { width: size.columns, height: size.rows }
+}
+
+/// The line that a program tells first, without its sign; `first` is what else was read. Nothing if it begins otherwise.
+async fn take_line(stdout: &mut (impl AsyncRead + Unpin), first: &mut Vec<u8>) -> Option<String> {
+    loop {
+        if !matches!(stdout.read_buf(first).await, Ok(1..)) {
+            return None;
+        }
+        if first[0] != hangup::SIGN || first.len() > LONGEST_LINE {
+            return None;
+        }
+        if let Some(end) = first.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = first.drain(..=end).collect();
+            return Some(String::from_utf8_lossy(&line[1..]).into_owned());
+        }
+    }
 }
 
 /// Shows what the program writes. Nothing if the program has no more to say.
@@ -270,6 +329,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[tokio::test]
+    async fn what_a_program_tells_first_is_not_shown_and_nothing_else_is_lost() {
+        for (written, told, left) in [
+            (&b"+/dev/pts/0 /dev/pts/0\r\n$ "[..], Some("/dev/pts/0 /dev/pts/0"), "$ "),
+            (b"+\n", Some(""), ""),
+            (b"$ +\n", None, "$ +\n"),
+            (b"+ no end", None, "+ no end"),
+            (b"", None, ""),
+        ] {
+            let (mut first, mut source) = (Vec::new(), written);
+            let line = take_line(&mut source, &mut first).await;
+            assert_eq!(line.as_deref().map(str::trim_end), told);
+            first.extend_from_slice(source);
+            assert_eq!(String::from_utf8(first).unwrap(), left);
+        }
+    }
 
     #[test]
     fn a_terminal_is_in_the_container_that_is_meant() {

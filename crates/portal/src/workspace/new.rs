@@ -127,7 +127,10 @@ pub(crate) fn plan(asked: &NewWorkspace, person: &Person, profiles: &Profiles) -
         protected_until: None,
         max_run_seconds: asked.max_run_seconds,
     };
-    let labels = BTreeMap::from([(names::LABEL_MANAGED_BY.to_owned(), names::MANAGED_BY.to_owned())]);
+    let labels = BTreeMap::from([
+        (names::LABEL_MANAGED_BY.to_owned(), names::MANAGED_BY.to_owned()),
+        (names::LABEL_ACCOUNT.to_owned(), spec.account().to_owned()),
+    ]);
     let metadata = ObjectMeta {
         name: Some(asked.name.clone()),
         namespace: Some(person.namespace.clone()),

@@ -291,8 +291,9 @@ async fn an_app_of_a_job_is_seen_by_its_owner_and_those_it_is_shared_with() {
     let (ada, bob, eve) = (world.user("ada").await, world.user("bob").await, world.user("eve").await);
     world.account("lab", &[("ada", "Member"), ("bob", "Viewer")], &ada).await;
     let port = program().await;
+    let stops = json!(["sh", "-c", "trap exit TERM; sleep 1d & wait"]);
     let template = json!({ "spec": {
-        "containers": [{ "name": "main", "image": "busybox", "command": ["sleep", "1d"] }],
+        "containers": [{ "name": "main", "image": "busybox", "command": stops }],
         "nodeSelector": { "kubernetes.io/hostname": "local" },
     } });
     let job = json!({ "metadata": { "name": "desk" }, "spec": {

@@ -32,6 +32,11 @@ impl Browser {
         Self { router: self.router.clone(), cookie: Mutex::new(cookie), key: None }
     }
 
+    /// The same session at another portal.
+    pub(crate) fn at(&self, router: Router) -> Self {
+        Self { router, ..self.stolen() }
+    }
+
     /// What it holds of its session.
     pub(crate) fn cookie(&self) -> String {
         self.cookie.lock().unwrap().clone().unwrap_or_default()

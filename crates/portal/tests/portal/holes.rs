@@ -424,17 +424,13 @@ async fn a_change_of_a_portal_that_died_is_in_the_log() {
     let ended = async || world.records.close_audit(jiff::Timestamp::MAX).await.unwrap();
     assert_eq!(ended().await, 0, "what has ended is in the log and nowhere else");
     let body = json!({ "name": "desk", "image": "busybox", "env": { "T": "hidden" } });
-    let noted = async {
-        while ended().await == 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-        }
-    };
-    // It goes on until its note is there, and no further: its portal is gone, or its client, which is the same.
+    // It goes on until the cluster is asked, and no further: its portal is gone.
+    let stop = world.stops_at("POST", "/workspaces");
     tokio::select! {
-        biased;
-        () = noted => {}
-        said = ada.post("/workspaces", body) => panic!("nothing was noted: {said:?}"),
+        () = stop.reached() => {}
+        said = ada.post("/workspaces", body) => panic!("it was not held up: {said:?}"),
     }
+    assert_eq!(ended().await, 1, "it was noted before");
     let (_, log) = admin.get("/audit?action=createWorkspace").await;
     let entry = &log["items"][0];
     let name = format!("{}/desk", ada.namespace().await);

@@ -205,7 +205,7 @@ async fn no_kubectl_works_beyond_the_end_of_its_user() {
     let after = |minutes| clock_now() + jiff::SignedDuration::from_mins(minutes);
     let mut all = Vec::new();
     for mode in ["certificate", "token"] {
-        let (_, text) = made(&ada, json!({ "mode": mode, "device": "laptop", "hours": 12 })).await;
+        let (_, text) = made(&ada, json!({ "mode": mode, "device": mode, "hours": 12 })).await;
         all.push(client(&world, &listener, &text).await);
         assert_eq!(lists(&all[all.len() - 1], &own).await, Ok(()), "{mode}");
     }
@@ -292,4 +292,35 @@ async fn what_has_ended_by_itself_leaves_nothing_in_the_cluster() {
     };
     eventually("the end of what it left", async || left(ended.as_str()).await == (false, false)).await;
     assert_eq!(left(&lives).await, (true, true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_made_for_a_device_takes_the_place_of_what_it_had() {
+    let world = world().await;
+    let listener = listen(&world).await;
+    let (ada, bob) = (world.user("ada").await, world.user("bob").await);
+    let make = async |browser: &Browser, device: &str, more: Value| {
+        let mut asked = json!({ "mode": "token", "device": device });
+        asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client(&world, &listener, &made(browser, asked).await.1).await
+    };
+    let (own, his) = (ada.namespace().await, bob.namespace().await);
+    let first = make(&ada, "laptop", json!({})).await;
+    let (phone, foreign) = (make(&ada, "phone", json!({})).await, make(&bob, "laptop", json!({})).await);
+    assert_eq!(lists(&first, &own).await, Ok(()));
+    let second = make(&ada, "laptop", json!({})).await;
+    assert!(matches!(lists(&first, &own).await, Err(401 | 403)), "what the laptop had before");
+    for (name, client, namespace) in
+        [("laptop", &second, &own), ("phone", &phone, &own), ("bob's laptop", &foreign, &his)]
+    {
+        assert_eq!(lists(client, namespace).await, Ok(()), "{name}");
+    }
+    // Who looks after it himself says so.
+    let third = make(&ada, "laptop", json!({ "replace": false })).await;
+    assert_eq!((lists(&second, &own).await, lists(&third, &own).await), (Ok(()), Ok(())));
+    make(&ada, "laptop", json!({ "replace": true })).await;
+    assert!(lists(&second, &own).await.is_err() && lists(&third, &own).await.is_err());
+    let (_, log) = world.admin().await.get("/audit?action=createKubeconfig").await;
+    let replaced = &log["items"][0]["after"]["replaced"];
+    assert_eq!(replaced.as_array().map(Vec::len), Some(2), "{log}");
 }

@@ -1,8 +1,8 @@
 //! Lives of workspaces and jobs, as their owners see them.
 
 use futures::StreamExt as _;
-use k8s_openapi::api::core::v1::Pod;
-use kube::Api;
+use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
+use kube::{Api, api::PostParams};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -206,6 +206,33 @@ async fn changes_reach_those_who_may_see_them_and_nobody_else() {
     eve.workspace("table", json!({})).await;
     let heard = until(&mut of_eve, "\"name\":\"table\"").await;
     assert!(!heard.contains("desk"), "{heard}");
+
+    // What is not work: volumes, applications of kubectl, what is used of a quota, accounts.
+    let namespace = ada.namespace().await;
+    assert_eq!(ada.post("/volumes", json!({ "name": "data", "size": "1Gi" })).await.0, 201);
+    let heard = until(&mut of_ada, "event: volume\ndata: {\"gone\":false,\"name\":\"data\"").await;
+    if !heard.contains("event: quota\n") {
+        until(&mut of_ada, "event: quota\n").await;
+    }
+    let app = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "board" }, "spec": {
+        "selector": { "matchLabels": { "app": "board" } },
+        "template": { "metadata": { "labels": { "app": "board" } },
+            "spec": { "containers": [{ "name": "main", "image": "busybox" }] } } } });
+    let apps: Api<Deployment> = Api::namespaced(world.client.clone(), &namespace);
+    apps.create(&PostParams::default(), &serde_json::from_value(app).unwrap()).await.unwrap();
+    until(&mut of_ada, "event: app\ndata: {\"gone\":false,\"name\":\"board\"").await;
+    let admin = world.admin().await;
+    assert_eq!(admin.post("/accounts", json!({ "name": "lab" })).await.0, 201);
+    assert_eq!(admin.put("/accounts/lab/members/ada", json!({})).await.0, 204);
+    // At once, although she had no part in it when she began to listen.
+    until(&mut of_ada, "event: account\ndata: {\"gone\":false,\"name\":\"lab\"").await;
+    assert_eq!(ada.delete("/volumes/data").await.0, 204);
+    until(&mut of_ada, "event: volume\ndata: {\"gone\":true,\"name\":\"data\"").await;
+    eve.workspace("chair", json!({})).await;
+    let heard = until(&mut of_eve, "\"name\":\"chair\"").await;
+    for foreign in ["\"data\"", "board", "\"lab\"", &namespace] {
+        assert!(!heard.contains(foreign), "{foreign} in {heard}");
+    }
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ async fn quick() -> World {
 }
 
 /// What the simulated container of a workspace shall do.
-async fn behave(world: &World, place: &str, what: Value) {
+pub(crate) async fn behave(world: &World, place: &str, what: Value) {
     let mut parts = place.split('/').skip(2);
     let api: Api<Pod> = Api::namespaced(world.client.clone(), parts.next().unwrap());
     let patch = json!({ "metadata": { "annotations": what } });
@@ -46,7 +46,7 @@ async fn talkative(world: &World, of: &Browser) -> String {
 }
 
 /// The numbers of the lines of a log.
-async fn lines(of: &Browser, path: &str) -> Vec<usize> {
+pub(crate) async fn lines(of: &Browser, path: &str) -> Vec<usize> {
     let (status, text) = of.get(path).await;
     assert_eq!(status, 200, "{text}");
     numbers(text.as_str().unwrap())
@@ -56,7 +56,7 @@ fn numbers(text: &str) -> Vec<usize> {
     text.lines().map(|line| line.rsplit_once("line ").unwrap().1.parse().unwrap()).collect()
 }
 
-async fn stream(world: &World, of: &Browser, path: &str) -> BodyDataStream {
+pub(crate) async fn stream(world: &World, of: &Browser, path: &str) -> BodyDataStream {
     let request = of.request("GET", path).body(Body::empty()).unwrap();
     let answer = world.router.clone().oneshot(request).await.unwrap();
     assert_eq!(answer.status(), 200, "{path}");
@@ -64,7 +64,7 @@ async fn stream(world: &World, of: &Browser, path: &str) -> BodyDataStream {
 }
 
 /// What comes next; nothing if it has ended.
-async fn next(stream: &mut BodyDataStream) -> Option<String> {
+pub(crate) async fn next(stream: &mut BodyDataStream) -> Option<String> {
     let next = tokio::time::timeout(Duration::from_secs(20), stream.next()).await.expect("more, or an end");
     next.map(|bytes| String::from_utf8_lossy(&bytes.unwrap()).into_owned())
 }

@@ -7,6 +7,7 @@ mod apps;
 mod browser;
 mod container;
 mod document;
+mod editors;
 mod govern;
 #[path = "../support/heard.rs"]
 mod heard;
@@ -24,6 +25,7 @@ mod prometheus;
 mod quotas;
 mod real;
 mod refusals;
+mod rooms;
 mod schemathesis;
 mod socket;
 mod ssh;

@@ -1,7 +1,10 @@
 //! Quotas under bursts of requests, for everything they limit, and limits that differ.
 
 use k8s_openapi::api::core::v1::{Pod, ResourceQuota};
-use kube::{Api, api::ListParams};
+use kube::{
+    Api,
+    api::{DeleteParams, ListParams},
+};
 use maar_api::{Quantity, ResourceList, resources::PodResources};
 use maar_portal::{SpecialLimits, UserLimits};
 use serde_json::{Value, json};
@@ -11,7 +14,7 @@ use super::{
     world::{World, eventually},
 };
 
-const CARD: &str = "nvidia.com/gpu";
+pub(crate) const CARD: &str = "nvidia.com/gpu";
 
 pub(crate) fn limits(list: &[(&str, &str)]) -> UserLimits {
     let mut limits = UserLimits::default();
@@ -30,7 +33,7 @@ async fn world(list: &[(&str, &str)]) -> World {
 }
 
 /// What all Pods of somebody ask for together, as the cluster has them.
-async fn asked(world: &World, of: &Browser) -> ResourceList {
+pub(crate) async fn asked(world: &World, of: &Browser) -> ResourceList {
     let api: Api<Pod> = Api::namespaced(world.client.clone(), &of.namespace().await);
     let mut sum = ResourceList::default();
     for pod in api.list(&ListParams::default()).await.unwrap().items {
@@ -39,7 +42,7 @@ async fn asked(world: &World, of: &Browser) -> ResourceList {
     sum
 }
 
-fn pod(name: &str, (cards, cpu, memory): (usize, usize, usize)) -> Value {
+pub(crate) fn pod(name: &str, (cards, cpu, memory): (usize, usize, usize)) -> Value {
     let resources = json!({ "requests": { "cpu": cpu.to_string(), "memory": format!("{memory}Gi") },
         "limits": { CARD: cards.to_string() } });
     let container =
@@ -81,6 +84,36 @@ async fn bursts_of_pods_of_every_size_never_exceed_cards_processors_or_memory() 
         assert_eq!((status, &said["code"]), (403, &json!("quotaExceeded")), "{what}: {said}");
         assert!(said["message"].as_str().unwrap().contains(what), "{said}");
     }
+}
+
+/// kube-controller-manager counts a quota anew from caches that may be behind, and then lets in what is too much.
+#[tokio::test]
+async fn what_a_cluster_lets_in_above_a_limit_does_not_run() {
+    let world = world(&[("cpu", "5"), ("memory", "64Gi")]).await;
+    let ada = world.user("ada").await;
+    let first = pod("p0", (0, 2, 1));
+    assert_eq!(ada.post("/pods", first).await.0, 201);
+    let quotas: Api<ResourceQuota> = Api::namespaced(world.client.clone(), &ada.namespace().await);
+    quotas.delete("maar-user", &DeleteParams::default()).await.unwrap();
+    for number in 1..5 {
+        let (status, said) = ada.post("/pods", pod(&format!("p{number}"), (0, 2, 1))).await;
+        assert_eq!(status, 201, "nothing else refuses it: {said}");
+    }
+    let pods: Api<Pod> = Api::namespaced(world.client.clone(), &ada.namespace().await);
+    let placed = async || {
+        let all = pods.list(&ListParams::default()).await.unwrap().items;
+        all.into_iter().filter(|pod| pod.spec.as_ref().unwrap().node_name.is_some()).collect::<Vec<_>>()
+    };
+    eventually("as many as fit", async || placed().await.len() == 2).await;
+    // One that ends makes room for one, which was looked at before: so the others were, too.
+    let name = placed().await[0].metadata.name.clone().unwrap();
+    assert_eq!(ada.delete(&format!("/pods/{}/{name}", ada.namespace().await)).await.0, 204);
+    eventually("another in its place", async || {
+        let now = placed().await;
+        assert!(now.len() <= 2, "{} Pods of two cores under a limit of five", now.len());
+        now.len() == 2 && now.iter().all(|pod| pod.metadata.name.as_deref() != Some(name.as_str()))
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 //! `make real` offers the cluster and asks for these tests, which are ignored otherwise.
 
 use k8s_openapi::api::{
-    core::v1::{Namespace, Secret},
+    core::v1::{Namespace, Pod, Secret},
     policy::v1::PodDisruptionBudget,
 };
 use kube::{
@@ -12,6 +12,9 @@ use kube::{
     api::{DeleteParams, ListParams, PostParams},
 };
 use serde_json::{Value, json};
+
+mod cards;
+mod limits;
 
 use super::{
     browser::Browser,
@@ -33,20 +36,13 @@ pub(crate) async fn ends(world: World, of: &[&Browser]) {
     world.leaves().await;
 }
 
-/// Makes a workspace as soon as the cluster counts such: its quotas learn of new kinds every half minute, and the portal
-/// waits for a part of it.
+/// Makes a workspace. On a fresh cluster, too, nobody is told to wait until its quotas have learnt of new kinds.
 pub(crate) async fn desk(of: &Browser, more: Value) -> String {
     let mut body = json!({ "name": "desk", "image": "busybox", "command": ["sleep", "1d"] });
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    for _ in 0..6 {
-        let (status, said) = of.post("/workspaces", body.clone()).await;
-        if status == 201 {
-            return format!("/workspaces/{}/desk", of.namespace().await);
-        }
-        let told = said["message"].as_str().unwrap_or_default();
-        assert!(status == 503 && told.contains("does not yet count"), "{said}");
-    }
-    panic!("the cluster does not count workspaces");
+    let (status, said) = of.post("/workspaces", body).await;
+    assert_eq!(status, 201, "{said}");
+    format!("/workspaces/{}/desk", of.namespace().await)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,7 +79,7 @@ async fn a_workspace_lives_on_a_real_cluster_and_its_namespace_has_walls() {
 
     // A Pod that leads out of its container is refused by the namespace itself, not only by the portal.
     let namespace = ada.namespace().await;
-    let pods: Api<k8s_openapi::api::core::v1::Pod> = Api::namespaced(world.client.clone(), &namespace);
+    let pods: Api<Pod> = Api::namespaced(world.client.clone(), &namespace);
     let out = json!({ "metadata": { "name": "out" }, "spec": { "hostNetwork": true, "containers": [{ "name": "main", "image": "busybox" }] } });
     let refused = pods.create(&PostParams::default(), &serde_json::from_value(out).unwrap()).await;
     assert!(refused.unwrap_err().to_string().contains("PodSecurity"), "the level is baseline");
@@ -99,7 +95,70 @@ async fn a_workspace_lives_on_a_real_cluster_and_its_namespace_has_walls() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a real cluster: make real"]
-async fn a_drain_tells_at_once_which_budget_holds_which_pod() {
+async fn an_account_of_a_real_cluster_has_no_more_workspaces_than_it_may() {
+    let world = World::real(|settings| settings.requests_per_second = 1000).await;
+    let (ada, admin, lab) =
+        (user(&world, "ada").await, world.admin().await, format!("lab-{}", std::process::id()));
+    let account = json!({ "name": lab, "capability": { "workspaces": "2" } });
+    assert_eq!(admin.post("/accounts", account).await.0, 201);
+    let member = format!("/accounts/{lab}/members/ada-{}", std::process::id());
+    assert_eq!(admin.put(&member, json!({})).await.0, 204);
+    eventually("her part", async || ada.get(&format!("/accounts/{lab}")).await.0 == 200).await;
+    let ask = async |number: usize| {
+        let body = json!({ "name": format!("w{number}"), "image": "busybox", "account": lab });
+        ada.post("/workspaces", body).await
+    };
+    let all = futures::future::join_all((0..8).map(ask)).await;
+    assert_eq!(all.iter().filter(|(status, _)| *status == 201).count(), 2, "{all:?}");
+    assert!(all.iter().all(|(status, said)| *status == 201 || said["field"] == "account"), "{all:?}");
+    ends(world, &[&ada]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a real cluster: make real"]
+async fn a_job_lives_on_a_real_cluster_and_one_that_waits_says_why() {
+    let world = World::real(|_| {}).await;
+    let ada = user(&world, "ada").await;
+    let job = |name: &str, replicas: u32, cards: u32| {
+        let container = json!({ "name": "main", "image": "busybox", "command": ["sleep", "1d"] });
+        json!({ "metadata": { "name": name }, "spec": { "tasks": [{ "name": "worker", "replicas": replicas,
+            "cards": { "count": cards }, "template": { "spec": { "containers": [container] } } }] } })
+    };
+    for (name, replicas, cards) in [("train", 2, 1), ("large", 1, 1000)] {
+        let (status, said) = ada.post("/jobs", job(name, replicas, cards)).await;
+        assert_eq!(status, 201, "{said}");
+    }
+    let path = format!("/jobs/{}/train", ada.namespace().await);
+    reaches(&ada, &path, "Running").await;
+    for part in ["logs", "events", "describe", "yaml", "usage", "pods"] {
+        let (status, said) = ada.get(&format!("{path}/{part}")).await;
+        assert_eq!(status, 200, "{part}: {said}");
+    }
+    for action in ["suspend", "resume"] {
+        assert_eq!(ada.call("POST", &format!("{path}/{action}"), None).await.0, 204);
+        reaches(&ada, &path, if action == "suspend" { "Suspended" } else { "Running" }).await;
+    }
+    let why = format!("/jobs/{}/large/why", ada.namespace().await);
+    eventually("the reason", async || {
+        let (status, said) = ada.get(&why).await;
+        assert!(status != 404, "{said}");
+        status == 200 && said.to_string().contains("nodes")
+    })
+    .await;
+    assert_eq!(ada.post(&format!("{path}/cancel"), json!({})).await.0, 204);
+    reaches(&ada, &path, "Aborted").await;
+    ends(world, &[&ada]).await;
+}
+
+/// Whether the Pod of this name is there.
+async fn has_pod(world: &World, of: &Browser, name: &str) -> bool {
+    let pods: Api<Pod> = Api::namespaced(world.client.clone(), &of.namespace().await);
+    pods.get_opt(name).await.unwrap().is_some()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a real cluster: make real"]
+async fn a_drain_tells_which_budget_holds_which_pod_and_closes_the_node_until_it_is_opened() {
     let world = World::real(|_| {}).await;
     let (ada, admin) = (user(&world, "ada").await, world.admin().await);
     let path = desk(&ada, json!({})).await;
@@ -119,9 +178,24 @@ async fn a_drain_tells_at_once_which_budget_holds_which_pod() {
     let text = said.as_str().unwrap();
     assert!(text.contains("/desk: waits: The disruption budget keep needs 1 healthy pods"), "{text}");
     assert!(text.contains("not drained: 0 Pods are gone"), "{text}");
+    assert_eq!(ada.get(&path).await.1["node"], node.as_str(), "the budget holds");
     budgets.delete("keep", &DeleteParams::default()).await.unwrap();
     let (_, said) = admin.post(&drain, json!({ "timeoutSeconds": 60 })).await;
     assert!(said.as_str().unwrap().contains("/desk: gone"), "{said}");
+    // It comes back elsewhere, and what insists on the node that is closed runs when it is opened.
+    eventually("the workspace to move", async || {
+        let (_, now) = ada.get(&path).await;
+        now["phase"] == "Running" && now["node"] != node.as_str()
+    })
+    .await;
+    assert_eq!(admin.get(&format!("/nodes/{node}")).await.1["schedulable"], false);
+    let here = json!({ "name": "here", "image": "busybox", "command": ["sleep", "1d"], "nodes": [node] });
+    assert_eq!(ada.post("/workspaces", here).await.0, 201);
+    let here = format!("/workspaces/{}/here", ada.namespace().await);
+    eventually("its Pod", async || has_pod(&world, &ada, "here").await).await;
+    assert_ne!(ada.get(&here).await.1["phase"], "Running", "the node is closed");
+    assert_eq!(admin.call("POST", &format!("/nodes/{node}/uncordon"), None).await.0, 204);
+    assert_eq!(reaches(&ada, &here, "Running").await["node"], node.as_str());
     ends(world, &[&ada]).await;
 }
 

@@ -684,3 +684,21 @@ async fn keys_of_people_are_looked_at_before_they_are_taken() {
     let reader = world.browser().program(&secret);
     assert_eq!(reader.post("/me/ssh-certificates", json!({ "key": line })).await.0, 403);
 }
+
+/// Laptops are shut, and networks go: what they ran is not left behind, with a screen or without.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_does_not_outlive_the_client_that_vanished() {
+    let Some(world) = World::local().await else { return };
+    let ada = world.user("ada").await;
+    let Some(machine) = Machine::new(&world, &ada).await else { return };
+    desk(&ada).await;
+    machine.adds_key(&ada).await;
+    for (number, before) in [&[][..], &["-tt"]].into_iter().enumerate() {
+        let seconds = format!("98765.{}{number}", machine.port);
+        let mut command = machine.ssh("desk", before, &["sleep", &seconds]);
+        let client = command.stdin(Stdio::piped()).stdout(Stdio::null()).kill_on_drop(true).spawn().unwrap();
+        eventually("the command", async || super::ways::runs(&format!("sleep\0{seconds}"))).await;
+        stops(client).await;
+        eventually("its end", async || !super::ways::runs(&format!("sleep\0{seconds}"))).await;
+    }
+}

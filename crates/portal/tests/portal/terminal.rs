@@ -13,7 +13,7 @@ use super::{
 };
 
 /// The request that a page of `origin` makes.
-fn request(browser: &Browser, path: &str, origin: Option<&str>) -> Request<()> {
+pub(crate) fn request(browser: &Browser, path: &str, origin: Option<&str>) -> Request<()> {
     let mut request = browser
         .request("GET", path)
         .header("connection", "Upgrade")
@@ -27,7 +27,7 @@ fn request(browser: &Browser, path: &str, origin: Option<&str>) -> Request<()> {
     request.body(()).unwrap()
 }
 
-async fn open(world: &World, browser: &Browser, path: &str) -> Result<Socket, u16> {
+pub(crate) async fn open(world: &World, browser: &Browser, path: &str) -> Result<Socket, u16> {
     Socket::open(world.address, request(browser, path, Some(ORIGIN))).await
 }
 
@@ -38,7 +38,7 @@ async fn desk(browser: &Browser, more: Value) -> (String, String) {
     (path.clone(), format!("{path}/terminal?columns=100&rows=30"))
 }
 
-async fn audited(world: &World, action: &str) -> Vec<Value> {
+pub(crate) async fn audited(world: &World, action: &str) -> Vec<Value> {
     let (_, log) = world.admin().await.get(&format!("/audit?action={action}")).await;
     log["items"].as_array().unwrap().clone()
 }

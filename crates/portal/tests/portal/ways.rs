@@ -125,3 +125,111 @@ async fn a_connection_carries_bytes_both_ways_until_the_key_is_revoked() {
     assert_eq!(program.read(&mut bytes).await.unwrap_or(0), 0);
     assert_eq!(open("80").await.err(), Some(401), "its key is revoked");
 }
+
+/// A job of two Pods that run on this machine.
+async fn train(ada: &Browser) -> String {
+    // The first program of a Pod is not stopped by a signal that it does not wait for.
+    let stops = json!(["sh", "-c", "trap exit TERM; sleep 1d & wait"]);
+    let template = json!({ "spec": {
+        "containers": [
+            { "name": "main", "image": "busybox", "command": stops },
+            { "name": "side", "image": "busybox", "command": stops, "env": [{ "name": "SIDE", "value": "yes" }] },
+        ],
+        "nodeSelector": { "kubernetes.io/hostname": "local" },
+    } });
+    let job = json!({ "metadata": { "name": "train" }, "spec": {
+        "tasks": [{ "name": "worker", "replicas": 2, "template": template }],
+    } });
+    let (code, made) = ada.post("/jobs", job).await;
+    assert_eq!(code, 201, "{made}");
+    let path = format!("/jobs/{}/train", ada.namespace().await);
+    reaches(ada, &path, "Running").await;
+    eventually("both Pods", async || {
+        let (_, pods) = ada.get(&format!("{path}/pods")).await;
+        pods["items"].as_array().unwrap().iter().filter(|pod| pod["phase"] == "Running").count() == 2
+    })
+    .await;
+    path
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_of_a_job_are_entered_as_a_workspace_is() {
+    let Some(world) = World::local().await else { return };
+    let (ada, eve) = (world.user("ada").await, world.user("eve").await);
+    let path = train(&ada).await;
+    let desk = ada.workspace("desk", json!({ "nodes": ["local"], "command": ["sleep", "1d"] })).await;
+    reaches(&ada, &desk, "Running").await;
+    let program =
+        async |browser: &Browser, scopes: &[&str]| browser.program(&browser.key(scopes[0], scopes).await.1);
+    let cli = program(&ada, &["jobs:write", "workspaces:write"]).await;
+    let exec = async |cli: &Browser, path: &str, query: &str| {
+        Socket::open(world.address, request(cli, &format!("{path}/exec?{query}"), "maar.exec.v1")).await
+    };
+    let says = async |query: &str| finish(&mut exec(&cli, &path, query).await.unwrap()).await.0;
+    assert_eq!(says("command=hostname").await, "train-worker-0\n", "the first that runs");
+    assert_eq!(says("command=hostname&pod=train-worker-1").await, "train-worker-1\n");
+    let of_side = "command=sh&command=-c&command=echo%20$SIDE&container=";
+    assert_eq!(
+        (says(&format!("{of_side}side")).await, says(&format!("{of_side}main")).await),
+        ("yes\n".into(), "\n".into())
+    );
+    for (query, want) in [
+        ("command=id&pod=desk", 404),
+        ("command=id&pod=train-worker-7", 404),
+        ("command=id&pod=", 404),
+        ("command=", 422),
+    ] {
+        assert_eq!(exec(&cli, &path, query).await.err(), Some(want), "{query}");
+    }
+    assert_eq!(exec(&cli, &desk, "command=id&pod=desk").await.err(), Some(422), "a workspace has one Pod");
+    let end = finish(&mut exec(&cli, &path, "command=id&container=none").await.unwrap()).await.2;
+    assert!(end["code"].is_null() && end["message"].as_str().unwrap().contains("container"), "{end}");
+    let (foreign, reads) = (program(&eve, &["jobs:write"]).await, program(&ada, &["jobs:read"]).await);
+    assert_eq!(exec(&foreign, &path, "command=id").await.err(), Some(404));
+    assert_eq!(exec(&reads, &path, "command=id").await.err(), Some(403));
+
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let forward = async |cli: &Browser, more: &str| {
+        let path = format!("{path}/forward?port={port}{more}");
+        Socket::open(world.address, request(cli, &path, "maar.forward.v1")).await
+    };
+    let mut socket = forward(&cli, "&pod=train-worker-1").await.unwrap();
+    let (mut there, _) = listener.accept().await.unwrap();
+    socket.send(2, b"ping").await;
+    let mut bytes = [0; 4];
+    there.read_exact(&mut bytes).await.unwrap();
+    assert_eq!(&bytes, b"ping");
+    assert_eq!(forward(&cli, "&pod=desk").await.err(), Some(404), "a Pod of another");
+    assert_eq!(forward(&foreign, "").await.err(), Some(404));
+    drop(socket);
+    assert_eq!(there.read(&mut bytes).await.unwrap_or(0), 0, "who has left leaves nothing open");
+    eventually("the end in the audit log", async || {
+        let log = world.admin().await.get("/audit?action=endForward").await.1;
+        let name = format!("{}/train", path.split('/').nth(2).unwrap());
+        let own = |one: &Value| one["objectKind"] == "job" && one["objectName"] == name.as_str();
+        log["items"].as_array().unwrap().iter().any(own)
+    })
+    .await;
+    assert_eq!(ada.post(&format!("{path}/suspend"), json!({})).await.0, 204);
+    eventually("its rest", async || exec(&cli, &path, "command=id").await.err() == Some(409)).await;
+}
+
+/// Whether a program with this word in its command line runs on this machine.
+pub(crate) fn runs(word: &str) -> bool {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|one| std::fs::read(one.path().join("cmdline")).ok())
+        .any(|line| String::from_utf8_lossy(&line).contains(word))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_does_not_outlive_the_connection_of_who_ran_it() {
+    let Some(world) = World::local().await else { return };
+    let (cli, _ada, path) = desk(&world).await;
+    let seconds = format!("98765.{}", world.address.port());
+    let path = format!("{path}/exec?command=sleep&command={seconds}&stdin=true");
+    let socket = Socket::open(world.address, request(&cli, &path, "maar.exec.v1")).await.unwrap();
+    eventually("the command", async || runs(&seconds)).await;
+    drop(socket);
+    eventually("its end", async || !runs(&seconds)).await;
+}

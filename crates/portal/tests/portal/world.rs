@@ -61,6 +61,7 @@ pub(crate) struct World {
     /// The portal's own.
     pub(crate) own: Client,
     pub(crate) records: Records,
+    settings: Settings,
     pub(crate) router: Router,
     /// Where the same is served by a socket.
     pub(crate) address: SocketAddr,
@@ -151,8 +152,20 @@ struct Held {
     /// Nodes of a cluster that outlives them.
     nodes: Option<maar_nodes::Handle>,
     cluster: Option<Cluster>,
+    stop: CancellationToken,
     _stop: DropGuard,
     _folder: Option<Folder>,
+}
+
+impl Held {
+    fn until(
+        stop: CancellationToken,
+        nodes: Option<maar_nodes::Handle>,
+        cluster: Option<Cluster>,
+        folder: Option<Folder>,
+    ) -> Self {
+        Self { nodes, cluster, _stop: stop.clone().drop_guard(), stop, _folder: folder }
+    }
 }
 
 /// A folder that goes with the test.
@@ -221,8 +234,7 @@ impl World {
             folder = Some(Folder(path));
         }
         cluster.set_kubelets(Arc::new(kubelets));
-        let held =
-            Held { nodes: None, cluster: Some(cluster), _stop: stop.clone().drop_guard(), _folder: folder };
+        let held = Held::until(stop.clone(), None, Some(cluster), folder);
         Self { stops, ..Self::serve((client, own), change, stop, held).await }
     }
 
@@ -257,8 +269,7 @@ impl World {
         let options = Options { listen, ..Options::in_process(set.clone(), clock, 1) };
         let profile = Profile::parse(&PROFILE.replace("name: gpu", &format!("name: {set}"))).unwrap();
         let nodes = simulate(client.clone(), profile, options, stop.clone()).await.unwrap();
-        let held =
-            Held { nodes: Some(nodes), cluster: None, _stop: stop.clone().drop_guard(), _folder: None };
+        let held = Held::until(stop.clone(), Some(nodes), None, None);
         Self::serve((client, own), change, stop, held).await
     }
 
@@ -280,13 +291,26 @@ impl World {
         let clock = Arc::new(Moved::default());
         let by_path = matches!(settings.apps, Some(Apps::Path { .. }));
         let shared = Arc::clone(&clock) as SharedClock;
-        let portal = Portal::new(settings, own.clone(), records.clone(), shared, entropy).unwrap();
+        let portal = Portal::new(settings.clone(), own.clone(), records.clone(), shared, entropy).unwrap();
         let own = own.client;
         let (address, ssh, apps) = run((&client, &own), &portal, by_path, &stop).await;
         tokio::time::timeout(Duration::from_secs(20), portal.ready()).await.unwrap();
         let router = router(&portal);
         let (admin, stops) = (tokio::sync::OnceCell::new(), Stops::default());
-        Self { client, own, records, router, address, ssh, apps, clock, admin, stops, held }
+        Self { client, own, records, settings, router, address, ssh, apps, clock, admin, stops, held }
+    }
+
+    /// Another portal for the same cluster with the same records, as there are several where many people are.
+    pub(crate) async fn another_portal(&self) -> Router {
+        let (clients, clock) = (Clients::from(self.own.clone()), Arc::clone(&self.clock) as SharedClock);
+        let portal =
+            Portal::new(self.settings.clone(), clients, self.records.clone(), clock, Entropy::system())
+                .unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let served = role(Arc::clone(&portal), listener);
+        tokio::spawn(process(&self.own, Environment::real()).run(vec![served], self.held.stop.clone()));
+        tokio::time::timeout(Duration::from_secs(20), portal.ready()).await.unwrap();
+        router(&portal)
     }
 
     /// The embedded cluster.
@@ -394,6 +418,17 @@ async fn token(client: &Client) -> String {
     made["status"]["token"].as_str().unwrap().to_owned()
 }
 
+fn process(client: &Client, environment: Environment) -> Process {
+    Process {
+        client: client.clone(),
+        environment,
+        metrics_address: None,
+        health_address: None,
+        log_level: None,
+        config: RoleConfig { identity: "test".to_owned(), election: None, drain: Duration::from_secs(1) },
+    }
+}
+
 async fn run(
     (client, own): (&Client, &Client),
     portal: &Arc<Portal>,
@@ -409,15 +444,6 @@ async fn run(
     let (scheduler, _) = adapter::role(adapter::Settings::default(), metrics, Access::Anybody);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let config = || RoleConfig { identity: "test".to_owned(), election: None, drain: Duration::from_secs(1) };
-    let process = |client: &Client, environment: Environment| Process {
-        client: client.clone(),
-        environment,
-        metrics_address: None,
-        health_address: None,
-        log_level: None,
-        config: config(),
-    };
     tokio::spawn(process(client, environment).run(vec![jobs, scheduler], stop.clone()));
     let ssh_listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let ssh = ssh_listener.local_addr().unwrap().port();

@@ -271,7 +271,7 @@ impl Person {
 
     pub(crate) async fn kubeconfig(&self, mode: &str) -> (String, String) {
         let (status, said) =
-            self.browser.post("/me/kubeconfigs", json!({ "mode": mode, "device": "laptop" })).await;
+            self.browser.post("/me/kubeconfigs", json!({ "mode": mode, "device": mode })).await;
         assert_eq!(status, 201, "{said}");
         (said["id"].as_str().unwrap().to_owned(), said["kubeconfig"].as_str().unwrap().to_owned())
     }

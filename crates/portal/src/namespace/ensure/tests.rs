@@ -84,3 +84,70 @@ async fn after_a_while_the_asker_is_told_when_to_come_again() {
     assert!(took > PATIENCE / 2 && took <= PATIENCE, "{took:?}");
     assert!(namespaces.done.lock().is_empty(), "it is looked at again next time");
 }
+
+/// A cluster whose quota controller does not know the kinds of Maar yet: it counts all but them, and would not look again
+/// for minutes. What was counted in its place, by name.
+fn fresh_cluster(workspaces: usize) -> (Namespaces, Arc<Mutex<BTreeMap<String, String>>>) {
+    let counted = Arc::new(Mutex::new(BTreeMap::from([("pods".to_owned(), "0".to_owned())])));
+    let used = Arc::clone(&counted);
+    let answer = move |request: Request<Body>| {
+        let used = Arc::clone(&used);
+        async move {
+            let (head, body) = request.into_parts();
+            let sent: Value = serde_json::from_slice(&body.collect_bytes().await?).unwrap_or_default();
+            let (path, of_quota) = (head.uri.path(), head.uri.path().contains("/resourcequotas/"));
+            let kinds = ["count/workspaces.maar.io", "count/aijobs.maar.io"];
+            let (code, body) = match head.method {
+                Method::PATCH if path.ends_with("/resourcequotas/maar-user/status") => {
+                    assert_eq!(sent["metadata"]["resourceVersion"], "7", "only on top of what was read");
+                    let said: BTreeMap<String, String> =
+                        serde_json::from_value(sent["status"]["used"].clone()).unwrap();
+                    used.lock().extend(said);
+                    (200, sent)
+                }
+                Method::GET if of_quota => {
+                    let hard = json!({ "pods": "5", kinds[0]: "3", kinds[1]: "3" });
+                    let status = json!({ "hard": hard, "used": *used.lock() });
+                    (
+                        200,
+                        json!({ "metadata": { "name": QUOTA, "resourceVersion": "7" },
+                        "spec": { "hard": hard }, "status": status }),
+                    )
+                }
+                Method::GET => {
+                    let count = if path.ends_with("/workspaces") { workspaces } else { 0 };
+                    let one = |number| {
+                        json!({ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
+                        "metadata": { "name": format!("w{number}") } })
+                    };
+                    (
+                        200,
+                        json!({ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList",
+                        "metadata": {}, "items": (0..count).map(one).collect::<Vec<_>>() }),
+                    )
+                }
+                Method::POST if !kinds.iter().all(|kind| used.lock().contains_key(*kind)) => {
+                    (403, serde_json::from_str(&refusal()).unwrap())
+                }
+                _ => (200, sent),
+            };
+            let body = Body::from(body.to_string().into_bytes());
+            Ok::<_, kube::Error>(Response::builder().status(code).body(body).unwrap())
+        }
+    };
+    let client = Client::new(tower::service_fn(answer), "default");
+    let limits = (UserLimits::default(), SpecialLimits::default());
+    (Namespaces::new(client, limits, Profiles::default()), counted)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_fresh_cluster_does_not_count_yet_is_counted_for_it() {
+    let (namespaces, counted) = fresh_cluster(2);
+    let begin = Instant::now();
+    assert!(create(&namespaces).await.is_ok());
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    let counted = counted.lock().clone();
+    assert_eq!(counted["count/workspaces.maar.io"], "2", "what is there already counts");
+    assert_eq!(counted["count/aijobs.maar.io"], "0");
+    assert_eq!(counted["pods"], "0", "what the cluster counts is left to it");
+}
