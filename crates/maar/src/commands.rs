@@ -27,6 +27,7 @@ mod run;
 mod scheduler;
 mod simulate;
 mod ssh;
+mod target;
 mod terminal;
 mod top;
 mod up;
@@ -43,7 +44,8 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("MAAR_COMMIT
 
 /// What scripts may count on; failure.rs has the same at length.
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 the command line makes no sense, 3 there is no such object, 4 refused, \
-    5 nobody answers, 6 not within --timeout. maar ssh ends with the code of ssh.";
+    5 nobody answers, 6 not within --timeout. maar ssh ends with the code of ssh, exec with that of \
+    the command it runs.";
 
 /// Kubernetes clusters as one shared GPU cloud.
 #[derive(Debug, Parser)]
@@ -73,16 +75,31 @@ enum Command {
         maar ssh desk -- nvidia-smi")]
     Ssh(ssh::Arguments),
     /// Print or write settings for ssh, scp, sftp and editors.
+    #[command(after_help = "Examples:\n  \
+        maar ssh-config --write --certificate   then ssh desk@maar, scp and editors work while you are logged in\n  \
+        maar ssh-config --write                 the same with a key that you have added on the pages")]
     SshConfig(ssh::ConfigArguments),
-    /// Reach ports of a workspace on this machine.
+    /// See to it that the key of ssh-config has a certificate; ssh calls this itself.
+    #[command(hide = true)]
+    SshCertificate(ssh::CertificateArguments),
+    /// Write the program that SSH brings into containers, for a portal on another processor.
+    #[command(
+        after_help = "Example, on a machine with arm64, for maar portal --ssh-helpers helpers on amd64:\n  \
+        maar ssh-helper helpers"
+    )]
+    SshHelper(ssh::HelperArguments),
+    /// Reach ports of a workspace or of a job on this machine.
     #[command(after_help = "Examples:\n  \
-        maar forward desk 8888            http://127.0.0.1:8888 here is port 8888 there\n  \
-        maar forward desk 9000:8888 :6006  8888 on 9000 here, and 6006 on any free port")]
+        maar forward desk 8888              http://127.0.0.1:8888 here is port 8888 there\n  \
+        maar forward desk 9000:8888 :6006   8888 on 9000 here, and 6006 on any free port\n  \
+        maar forward job/train 6006         of the first Pod of a job that runs\n  \
+        maar forward job/train/worker-1 6006")]
     Forward(forward::Arguments),
-    /// Copy files to and from a workspace.
+    /// Copy files to and from a workspace or a job.
     #[command(after_help = "Examples:\n  \
-        maar cp data desk:/work/       a file or a folder into /work\n  \
-        maar cp desk:/work/results .   and back")]
+        maar cp data desk:/work/            a file or a folder into /work\n  \
+        maar cp desk:/work/results .        and back\n  \
+        maar cp job/train:/out/model.pt .   from the first Pod of a job that runs")]
     Cp(cp::Arguments),
     /// Submit, list, follow and stop jobs.
     Job(job::Arguments),
@@ -132,6 +149,8 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Workspace(arguments) => workspace::run(arguments).await,
         Command::Ssh(arguments) => ssh::run(arguments).await,
         Command::SshConfig(arguments) => ssh::write_config(arguments).await,
+        Command::SshCertificate(arguments) => ssh::keep_certificate(arguments).await,
+        Command::SshHelper(arguments) => ssh::write_helper(&arguments),
         Command::Forward(arguments) => forward::run(arguments).await,
         Command::Cp(arguments) => cp::run(arguments).await,
         Command::Job(arguments) => job::run(arguments).await,

@@ -1,6 +1,8 @@
 //! `maar login`, `maar workspace` and `maar kubeconfig` as people run them: the binary against `maar up`, and its exit codes.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
+#[path = "workspace/apps.rs"]
+mod apps;
 #[path = "workspace/screen.rs"]
 mod screen;
 
@@ -143,6 +145,23 @@ async fn jobs_by_both_ways(here: &Path, namespace: &str) {
     assert!(says(here, &["job", "list", "-o", "yaml"]).await.contains("phase: Aborted"));
 }
 
+#[tokio::test]
+async fn who_has_neither_a_login_nor_a_cluster_is_told_how_to_get_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for words in [["workspace", "list"], ["job", "list"], ["top", "nodes"], ["forward", "desk"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_maar"));
+        command.args(words).args((words[0] == "forward").then_some("8888")).env_remove("KUBECONFIG");
+        command.env("HOME", folder.path()).env_remove("MAAR_LOGIN").current_dir(folder.path());
+        let output = command.output().await.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{words:?}: {said}");
+        for way in ["maar login", "maar up", "--kubeconfig"] {
+            assert!(said.contains(way), "{words:?}: {said}");
+        }
+        assert!(!said.contains("os error"), "{words:?}: {said}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn people_log_in_and_use_workspaces() {
     let folder = tempfile::tempdir().unwrap();
@@ -244,28 +263,45 @@ async fn lists(file: &Path) -> Result<(), u16> {
     }
 }
 
-/// What a device is given takes the place of what it had, wherever it was put; other devices keep theirs.
+/// What a device is given takes the place of what it had, wherever it was put; other devices keep theirs, also those of
+/// its name.
 async fn a_device_has_one_kubeconfig(here: &Path) {
-    let write = async |file: &str, device: &str| {
+    let write = async |machine: &Path, file: &str, device: &str| {
         let place = here.join(file);
         let words = ["kubeconfig", "write", "--kubeconfig", place.to_str().unwrap(), "--device", device];
-        let output = maar(here, &words, "").await;
+        let output = maar(machine, &words, "").await;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{said}");
         assert_eq!(lists(&place).await, Ok(()), "{file}");
         (place, said)
     };
-    let (first, said) = write("first", "laptop").await;
+    let (first, said) = write(here, "first", "laptop").await;
     assert!(!said.contains("revoked"), "{said}");
-    let (second, said) = write("second", "laptop").await;
+    let (second, said) = write(here, "second", "laptop").await;
     assert!(said.contains("which this device had before, is revoked"), "{said}");
     assert!(matches!(lists(&first).await, Err(401 | 403)), "what the laptop had before");
-    write("third", "phone").await;
+    write(here, "third", "phone").await;
     assert_eq!(lists(&second).await, Ok(()), "what the laptop has");
+    let machine = here.join("another machine");
+    std::fs::create_dir(&machine).unwrap();
+    std::fs::copy(here.join("login.json"), machine.join("login.json")).unwrap();
+    let (fourth, said) = write(&machine, "fourth", "laptop").await;
+    assert!(!said.contains("revoked") && said.contains("goes by the same name"), "{said}");
+    write(&machine, "fifth", "laptop").await;
+    assert!(matches!(lists(&fourth).await, Err(401 | 403)), "what the other laptop had before");
+    assert_eq!(lists(&second).await, Ok(()), "a laptop of the same name keeps its own");
     let items: Value =
         serde_json::from_str(&says(here, &["kubeconfig", "list", "-o", "json"]).await).unwrap();
     let live = items["items"].as_array().unwrap().iter().filter(|one| one["revoked"] == false);
-    assert_eq!(live.count(), 2, "{items}");
+    assert_eq!(live.count(), 3, "{items}");
+    tokio::join!(write(here, "left", "left"), write(here, "right", "right"));
+    for device in ["left", "right"] {
+        let (_, said) = write(here, &format!("{device}-again"), device).await;
+        assert!(
+            said.contains("which this device had before, is revoked"),
+            "{device}, of two at once: {said}"
+        );
+    }
     for way in ["yaml", "wide"] {
         assert!(says(here, &["kubeconfig", "list", "-o", way]).await.contains("laptop"), "{way}");
     }
@@ -348,6 +384,42 @@ async fn connects(here: &Path, address: &str, cookie: &str, folder: &Path) {
     assert!(String::from_utf8_lossy(&output.stderr).contains("Host key verification failed"), "{output:?}");
 }
 
+/// ssh as people type it, by settings that get a certificate first: nobody has added a key.
+async fn connects_by_certificate(here: &Path) {
+    let folder = here.join("with certificates");
+    std::fs::create_dir(&folder).unwrap();
+    let place = folder.to_str().unwrap();
+    let said = says(here, &["ssh-config", "--folder", place, "--write", "--certificate"]).await;
+    assert!(said.contains("while you are logged in here"), "{said}");
+    let (config, certificate) = (folder.join("config"), folder.join("maar/key-cert.pub"));
+    let ssh = async || {
+        let mut ssh = Command::new("ssh");
+        // No key of whoever runs the tests, and no agent.
+        ssh.args(["-F", config.to_str().unwrap(), "-o", "BatchMode=yes", "-o", "IdentityAgent=none"]);
+        ssh.args(["shell@maar", "echo $((6*7))"])
+            .env("HOME", here)
+            .stdin(Stdio::null())
+            .output()
+            .await
+            .unwrap()
+    };
+    let works = async || {
+        let output = ssh().await;
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "42\n", "{output:?}");
+        std::fs::read_to_string(&certificate).unwrap()
+    };
+    let first = works().await;
+    assert_eq!(works().await, first, "one that lasts is used again");
+    std::fs::write(&certificate, "over").unwrap();
+    assert_ne!(works().await, "over", "another is got");
+    std::fs::remove_file(&certificate).unwrap();
+    std::fs::rename(here.join("login.json"), here.join("away.json")).unwrap();
+    let output = ssh().await;
+    assert_eq!(output.status.code(), Some(255), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("maar login"), "{output:?}");
+    std::fs::rename(here.join("away.json"), here.join("login.json")).unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn people_are_in_workspaces_by_their_own_ssh() {
     for (program, of) in [("ssh", "-V"), ("bwrap", "--version")] {
@@ -370,6 +442,7 @@ async fn people_are_in_workspaces_by_their_own_ssh() {
     assert_eq!(maar(here, &["ssh", "-oProxyCommand=x"], "").await.status.code(), Some(2));
     assert_eq!(maar(here, &["ssh", "nowhere", "--", "true"], "").await.status.code(), Some(255));
 
+    connects_by_certificate(here).await;
     let ssh_folder = here.join("dot-ssh");
     std::fs::create_dir(&ssh_folder).unwrap();
     std::fs::write(ssh_folder.join("config"), "Host work\n    User ada\n").unwrap();
@@ -449,18 +522,79 @@ async fn people_copy_files_and_reach_ports() {
     fails(&["cp", "desk:/tmp/none", "."], 1, "none").await;
     fails(&["cp", "data", "away:/tmp"], 3, "exist").await;
     fails(&["forward", "desk", "x"], 2, "8888").await;
+    fails(&["ws", "exec", "desk", "-t", "--", "id"], 2, "--tty").await;
     fails(&["forward", "away", "80"], 3, "exist").await;
+    fails(&["forward", "pod/away", "80"], 2, "job/train").await;
+    fails(&["forward", "job/away", "80"], 3, "exist").await;
+    fails(&["cp", "data", "job/away:/tmp"], 3, "exist").await;
 
+    begin_job(here).await;
     for more in through {
-        a_port_is_reached(here, more, &large).await;
+        a_job_is_entered(here, more).await;
+        a_port_is_reached(here, "desk", more, &large).await;
+        a_port_is_reached(here, "job/train/worker-1", more, &large[..1 << 16]).await;
         a_connection_that_fails_is_told(here, more).await;
         screen::shows_how_far_a_copy_is(here, more).await;
         screen::a_shell_has_the_screen_of_its_user(here, more).await;
+        screen::a_command_has_the_screen_if_it_is_said(here, more).await;
     }
 }
 
-/// What is said to a port here comes back from a program in the workspace.
-async fn a_port_is_reached(here: &Path, more: &[&str], large: &[u8]) {
+/// Makes a job of two Pods on this machine, and waits until both run.
+async fn begin_job(here: &Path) {
+    let job = serde_json::json!({
+        "apiVersion": "maar.io/v1alpha1", "kind": "AIJob", "metadata": { "name": "train" },
+        "spec": { "nodes": { "include": ["local"] }, "tasks": [{ "name": "worker", "replicas": 2, "template": { "spec": {
+            "containers": [
+                { "name": "main", "image": "none", "command": ["sleep", "1d"] },
+                { "name": "side", "image": "none", "command": ["sleep", "1d"], "env": [{ "name": "SIDE", "value": "yes" }] },
+            ],
+        } } }] },
+    });
+    std::fs::write(here.join("job.yaml"), job.to_string()).unwrap();
+    says(here, &["job", "submit", "--file", "job.yaml"]).await;
+    let running = async {
+        loop {
+            let job: Value =
+                serde_json::from_str(&says(here, &["job", "get", "train", "-o", "json"]).await).unwrap();
+            if job["status"]["ready"] == "2/2" {
+                break;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), running).await.unwrap();
+}
+
+/// Commands and files in Pods of a job.
+async fn a_job_is_entered(here: &Path, more: &[&str]) {
+    let exec = async |before: &[&str], command: &[&str]| {
+        maar(here, &[&["job", "exec", "train"], more, before, &["--"], command].concat(), "").await
+    };
+    let said = async |before: &[&str], command: &[&str]| {
+        let output = exec(before, command).await;
+        assert!(output.status.success(), "{before:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(said(&[], &["hostname"]).await, "train-worker-0\n", "the first that runs");
+    for pod in ["worker-1", "train-worker-1"] {
+        assert_eq!(said(&["--pod", pod], &["hostname"]).await, "train-worker-1\n");
+    }
+    assert_eq!(said(&["-c", "side"], &["sh", "-c", "echo $SIDE"]).await, "yes\n");
+    assert_eq!(exec(&[], &["sh", "-c", "exit 9"]).await.status.code(), Some(9), "as the command ends");
+    let missing = exec(&["--pod", "worker-7"], &["true"]).await;
+    let why = String::from_utf8_lossy(&missing.stderr).into_owned();
+    assert_eq!(missing.status.code(), Some(3), "{why}");
+    assert!(why.contains("train-worker-0, train-worker-1"), "those that run are named: {why}");
+    says(here, &[&["cp", "data/small", "job/train/worker-1:/tmp/of-job"], more].concat()).await;
+    says(here, &[&["cp", "job/train/worker-1:/tmp/of-job", "came"], more].concat()).await;
+    assert_eq!(std::fs::read_to_string(here.join("came")).unwrap(), "small");
+    let other = exec(&[], &["test", "-e", "/tmp/of-job"]).await;
+    assert_eq!(other.status.code(), Some(1), "only in the Pod that was named");
+    std::fs::remove_file(here.join("came")).unwrap();
+}
+
+/// What is said to a port here comes back from a program there.
+async fn a_port_is_reached(here: &Path, target: &str, more: &[&str], large: &[u8]) {
     let program = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = program.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -472,7 +606,7 @@ async fn a_port_is_reached(here: &Path, more: &[&str], large: &[u8]) {
         }
     });
     let mut forward = Command::new(env!("CARGO_BIN_EXE_maar"))
-        .args([&["forward", "desk", &format!(":{port}")], more].concat())
+        .args([&["forward", target, &format!(":{port}")], more].concat())
         .env("MAAR_LOGIN", here.join("login.json"))
         .current_dir(here)
         .stderr(Stdio::piped())
@@ -482,7 +616,7 @@ async fn a_port_is_reached(here: &Path, more: &[&str], large: &[u8]) {
     let mut lines = BufReader::new(forward.stderr.take().unwrap()).lines();
     let local = loop {
         let line = lines.next_line().await.unwrap().unwrap();
-        if let Some((local, _)) = line.split_once(" -> desk:") {
+        if let Some((local, _)) = line.split_once(" -> ") {
             break local.strip_prefix("listening on ").unwrap().to_owned();
         }
     };

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use kube::{
     Client, Config,
-    config::{AuthInfo, KubeConfigOptions, Kubeconfig},
+    config::{AuthInfo, InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
 use serde_json::Value;
+
+use super::failure::Failure;
 
 /// Where `maar up` writes its kubeconfig.
 const BESIDE: &str = ".maar/kubeconfig";
@@ -47,12 +49,27 @@ impl ClusterArgs {
     }
 
     pub(crate) async fn connect(&self) -> anyhow::Result<Connection> {
-        let config = config(self.kubeconfig.as_deref()).await?;
+        let config = config(self.kubeconfig.as_deref()).await.map_err(or_none)?;
         let namespace = self.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
         let (identity, explain_url) = (config.auth_info.clone(), explain_url(self.kubeconfig.as_deref()));
         let client = Client::try_from(config).context("preparing to talk to the cluster")?;
         Ok(Connection { client, namespace, identity, explain_url })
     }
+}
+
+/// Says how to get a cluster where none is known, instead of what is missing.
+fn or_none(error: anyhow::Error) -> anyhow::Error {
+    let missing = |cause: &(dyn std::error::Error + 'static)| {
+        let read = cause.downcast_ref::<KubeconfigError>();
+        matches!(read, Some(KubeconfigError::ReadConfig(error, _)) if error.kind() == std::io::ErrorKind::NotFound)
+    };
+    let inferred = error.chain().any(<dyn std::error::Error>::is::<InferConfigError>);
+    if !inferred || !error.chain().any(missing) {
+        return error;
+    }
+    let why = "nobody is logged in, and no cluster is known here: maar login https://PORTAL, or maar up for a cluster to \
+               try, or --kubeconfig FILE";
+    Failure::refused(why).into()
 }
 
 /// The file that was named, or the one that `maar up` wrote here.

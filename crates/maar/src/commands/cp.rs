@@ -1,4 +1,4 @@
-//! `maar cp`: files to and from a workspace, as an archive that goes through a command in it.
+//! `maar cp`: files to and from a workspace or a Pod of a job, as an archive that goes through a command in it.
 
 mod archive;
 mod header;
@@ -15,6 +15,7 @@ use super::{
     failure::Failure,
     remote::LoginArgs,
     run::{Asked, Running, output, start},
+    target::Target,
     workspace::Source,
 };
 use place::{Place, split};
@@ -23,9 +24,9 @@ use progress::Progress;
 /// What `maar cp` can be told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// From: a path here, or WORKSPACE:PATH; folders go with everything in them
+    /// From: a path here, or WORKSPACE:PATH, or job/NAME:PATH, or job/NAME/POD:PATH; folders go with everything in them
     source: String,
-    /// To: a path here, or WORKSPACE:PATH
+    /// To: the same
     destination: String,
     /// Say nothing about how far it is
     #[arg(long, short)]
@@ -40,17 +41,20 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let (from, to) = (Place::parse(&arguments.source)?, Place::parse(&arguments.destination)?);
     let progress = Progress::new(arguments.quiet);
     match (from, to) {
-        (Place::Here(from), Place::There { workspace, path }) => {
+        (Place::Here(from), Place::There { target, path }) => {
             let sum = archive::sum(&from).with_context(|| format!("reading {}", from.display()))?;
             let source = Source::choose(&arguments.login, &arguments.cluster).await?;
-            send(&source, &from, &workspace, &path, progress.of(sum)).await
+            let target = target.known(&source).await?;
+            send(&source, &from, (&target, &path), progress.of(sum)).await
         }
-        (Place::There { workspace, path }, Place::Here(to)) => {
+        (Place::There { target, path }, Place::Here(to)) => {
             let source = Source::choose(&arguments.login, &arguments.cluster).await?;
-            fetch(&source, &workspace, &path, &to, progress).await
+            let target = target.known(&source).await?;
+            fetch(&source, (&target, &path), &to, progress).await
         }
         (Place::Here(_), Place::Here(_)) => {
-            Err(Failure::usage("say a workspace on one side, such as desk:/work").into())
+            Err(Failure::usage("say a workspace or a job on one side, such as desk:/work or job/train:/work")
+                .into())
         }
         (Place::There { .. }, Place::There { .. }) => {
             Err(Failure::usage("one side has to be here: copy through this machine in two steps").into())
@@ -58,29 +62,28 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
-/// What a path in a workspace is: looked up by its own shell, which also says whether there is a tar.
-async fn look(source: &Source, workspace: &str, path: &str) -> anyhow::Result<bool> {
+/// What a path there is: looked up by its own shell, which also says whether there is a tar.
+async fn look(source: &Source, target: &Target, path: &str) -> anyhow::Result<bool> {
     let script = "command -v tar >/dev/null || exit 96; if [ -d \"$1\" ]; then echo folder; fi";
     let command = ["/bin/sh", "-c", script, "sh", path].map(str::to_owned);
-    let (ended, said) = output(source, workspace, &command).await?;
+    let (ended, said) = output(source, target, &command).await?;
     match ended.code {
         Some(0) => Ok(said.trim() == "folder"),
         Some(96) => {
-            let why = format!("the image of {workspace} has no tar, which maar cp needs: install it there");
+            let why = format!("the image of {target} has no tar, which maar cp needs: install it there");
             Err(Failure::failed(why).into())
         }
-        _ => Err(Failure::failed(format!("cannot look into {workspace}: {}", ended.message)).into()),
+        _ => Err(Failure::failed(format!("cannot look into {target}: {}", ended.message)).into()),
     }
 }
 
 async fn send(
     source: &Source,
     from: &Path,
-    workspace: &str,
-    path: &str,
+    (target, path): (&Target, &str),
     mut progress: Progress,
 ) -> anyhow::Result<()> {
-    let folder = look(source, workspace, path).await?;
+    let folder = look(source, target, path).await?;
     let own = from.canonicalize().with_context(|| format!("reading {}", from.display()))?;
     let own = own.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     let (parent, name) = if folder || path.ends_with('/') {
@@ -89,7 +92,7 @@ async fn send(
         split(path)?
     };
     let command = ["tar", "-x", "-f", "-", "-C", &parent].map(str::to_owned);
-    let running = start(source, Asked { workspace, command: &command, screen: None }).await?;
+    let running = start(source, Asked { target, container: None, command: &command, screen: None }).await?;
     let Running { stdin, mut stdout, mut stderr, ended, .. } = running;
     let sending = async {
         let mut stdin = BufWriter::with_capacity(64 * 1024, stdin);
@@ -109,25 +112,23 @@ async fn send(
 
 async fn fetch(
     source: &Source,
-    workspace: &str,
-    path: &str,
+    (target, path): (&Target, &str),
     to: &Path,
     mut progress: Progress,
 ) -> anyhow::Result<()> {
-    look(source, workspace, path).await?;
+    look(source, target, path).await?;
     let (parent, name) = split(path.trim_end_matches('/'))?;
-    let target: PathBuf = if to.is_dir() { to.join(&name) } else { to.to_owned() };
-    if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
-    {
+    let place: PathBuf = if to.is_dir() { to.join(&name) } else { to.to_owned() };
+    if let Some(folder) = place.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         return Err(Failure::usage(format!("there is no folder {}", folder.display())).into());
     }
     let command = ["tar", "-c", "-f", "-", "-C", &parent, "--", &name].map(str::to_owned);
-    let running = start(source, Asked { workspace, command: &command, screen: None }).await?;
+    let running = start(source, Asked { target, container: None, command: &command, screen: None }).await?;
     let Running { stdin, mut stdout, mut stderr, ended, .. } = running;
     drop(stdin);
     let mut complaint = Vec::new();
     let taking = async {
-        let taken = archive::read(&mut stdout, &name, &target, &mut progress).await;
+        let taken = archive::read(&mut stdout, &name, &place, &mut progress).await;
         // The rest is read in any case, so that tar comes to its end.
         let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
         taken
@@ -136,7 +137,7 @@ async fn fetch(
     let ended = ended.await?;
     progress.end();
     check(&ended, &complaint)?;
-    whole(taken.with_context(|| format!("writing {}", target.display()))?)
+    whole(taken.with_context(|| format!("writing {}", place.display()))?)
 }
 
 fn check(ended: &super::run::Ended, complaint: &[u8]) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@
 //! | 5 | the cluster, the portal or the database cannot be reached |
 //! | 6 | it has not happened within --timeout; what was begun goes on |
 //!
-//! `maar ssh` ends with the code of ssh.
+//! `maar ssh` ends with the code of ssh, and `maar workspace exec` and `maar job exec` with that of the command they run.
 
 use std::process::ExitCode;
 
@@ -71,7 +71,8 @@ pub(crate) fn is_missing(error: &anyhow::Error) -> bool {
     number(error) == 3
 }
 
-fn number(error: &anyhow::Error) -> u8 {
+/// The same as a number.
+pub(crate) fn number(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {
         if let Some(failure) = cause.downcast_ref::<Failure>() {
             return failure.code;

@@ -1,4 +1,4 @@
-//! `maar forward`: ports of a workspace on this machine, through the portal one is logged in to, or straight to a
+//! `maar forward`: ports of a workspace or a job on this machine, through the portal one is logged in to, or straight to a
 //! cluster.
 //!
 //! Each connection is carried by one of its own, so that a workspace that was away is reached again by the next.
@@ -26,11 +26,8 @@ use tokio_tungstenite::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    client::ClusterArgs,
-    failure::Failure,
-    remote::LoginArgs,
-    run::SIGN_OF_LIFE,
-    workspace::{Source, pod_of},
+    client::ClusterArgs, failure::Failure, remote::LoginArgs, run::SIGN_OF_LIFE, target::Target,
+    workspace::Source,
 };
 
 /// How long the other end may be silent after this one has said its last: neither way can pass that on.
@@ -42,9 +39,10 @@ const SAME_AGAIN: Duration = Duration::from_secs(10);
 /// What `maar forward` can be told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The workspace
-    workspace: String,
-    /// Ports: 8888, or 9000:8888 to find port 8888 of the workspace on 9000 here, or :8888 for any free port here
+    /// The workspace; or a job as job/NAME, whose first Pod that runs is meant; or one of its Pods, as job/train/worker-1
+    #[arg(value_name = "WORKSPACE|job/NAME[/POD]")]
+    target: String,
+    /// Ports: 8888, or 9000:8888 to find port 8888 there on 9000 here, or :8888 for any free port here
     #[arg(required = true, value_name = "[LOCAL:]REMOTE")]
     ports: Vec<String>,
     /// Where to listen on this machine; others reach it if it is no loopback address
@@ -77,9 +75,9 @@ impl Pair {
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let pairs = arguments.ports.iter().map(|text| Pair::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let target = Target::parse(&arguments.target)?;
     let source = Arc::new(Source::choose(&arguments.login, &arguments.cluster).await?);
-    // A name that nobody has is told before anything listens.
-    source.get(&arguments.workspace).await?;
+    let target = target.known(&source).await?;
     let mut listeners = Vec::new();
     for pair in pairs {
         let address = SocketAddr::new(arguments.address, pair.local);
@@ -90,9 +88,8 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
     let mut tasks = tokio::task::JoinSet::new();
     for (listener, remote) in listeners {
-        say(&format!("listening on {} -> {}:{remote}", listener.local_addr()?, arguments.workspace));
-        let there =
-            There { source: Arc::clone(&source), workspace: arguments.workspace.clone(), port: remote };
+        say(&format!("listening on {} -> {target}:{remote}", listener.local_addr()?));
+        let there = There { source: Arc::clone(&source), target: target.clone(), port: remote };
         tasks.spawn(serve(listener, there));
     }
     say("Ctrl-C ends it.");
@@ -102,16 +99,16 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
-/// A port of a workspace.
+/// A port of a workspace or of a job.
 #[derive(Clone)]
 struct There {
     source: Arc<Source>,
-    workspace: String,
+    target: Target,
     port: u16,
 }
 
 async fn serve(listener: TcpListener, there: There) -> anyhow::Result<()> {
-    let place = format!("{}:{}", there.workspace, there.port);
+    let place = format!("{}:{}", there.target, there.port);
     let (mut connections, mut complaints) = (tokio::task::JoinSet::new(), Complaints::default());
     loop {
         tokio::select! {
@@ -162,14 +159,14 @@ impl Complaints {
 impl There {
     async fn carry(&self, near: TcpStream) -> anyhow::Result<()> {
         match &*self.source {
-            Source::Portal { remote, namespace } => {
-                let path = Source::path(namespace, &self.workspace)?;
-                let path = format!("{path}/forward?port={}", self.port);
+            Source::Portal { remote, .. } => {
+                let path = self.target.path(&self.source)?;
+                let path = format!("{path}/forward?port={}{}", self.port, self.target.query());
                 between(near, remote.socket(&path, "maar.forward.v1").await?).await
             }
             Source::Cluster(connection) => {
                 let pods: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
-                let pod = pod_of(connection, &self.workspace).await?;
+                let (pod, _) = self.target.place(connection).await?;
                 let forwarding = pods.portforward(&pod, &[self.port]).await;
                 let mut forwarder = forwarding.context("reaching the Pod")?;
                 let lost = || Failure::failed("the cluster gave no connection");

@@ -1,5 +1,6 @@
 //! `maar job`: jobs from the command line, through the portal one is logged in to, or straight to a cluster.
 
+mod exec;
 mod explain;
 mod logs;
 mod show;
@@ -12,6 +13,8 @@ use super::{client::ClusterArgs, output::OutputArgs, remote::LoginArgs, workspac
 use source::Change;
 
 pub(crate) use explain::{Arguments as ExplainArguments, explain, queue_words};
+pub(crate) use logs::default_container;
+pub(crate) use source::{get, get_in, namespace, path, pods_by_portal, pods_in};
 
 /// What `maar job` can be told.
 #[derive(Debug, clap::Args)]
@@ -42,6 +45,11 @@ enum Command {
     Get(show::GetArguments),
     /// Print what the Pods of a job wrote
     Logs(logs::Arguments),
+    /// Run a command in a Pod of a job, a shell if none is said
+    #[command(after_help = "Examples:\n  \
+        maar job exec train                             a shell in the first Pod that runs\n  \
+        maar job exec train --pod worker-1 -- nvidia-smi")]
+    Exec(exec::Arguments),
     /// Stop a job for good; its record stays
     Cancel(stop::Arguments),
     /// Take the Pods of a job away until it is resumed
@@ -60,6 +68,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::List(command) => show::list(&source, output, &command).await,
         Command::Get(command) => show::get(&source, output, &command).await,
         Command::Logs(command) => logs::run(&source, &command).await,
+        Command::Exec(command) => exec::run(&source, command).await,
         Command::Cancel(command) => stop::run(&source, output, &command, Change::Cancel).await,
         Command::Suspend(command) => stop::run(&source, output, &command, Change::Suspend).await,
         Command::Resume(command) => stop::run(&source, output, &command, Change::Resume).await,

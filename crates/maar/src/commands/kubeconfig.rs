@@ -1,6 +1,7 @@
 //! `maar kubeconfig`: kubectl for the own namespace, by the portal one is logged in to.
 
 mod file;
+mod given;
 mod merge;
 mod token;
 mod write;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use super::{
     failure::Failure,
     output::{Output, OutputArgs, Table, print, show},
-    remote::{LoginArgs, Remote},
+    remote::{Login, LoginArgs, Remote},
 };
 
 /// What `maar kubeconfig` can be told.
@@ -45,16 +46,19 @@ enum Command {
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let login = &arguments.login;
     match arguments.command {
-        Command::Write(command) => write::run(&remote(login)?, &command).await,
-        Command::List(how) => list(&remote(login)?, how.output).await,
-        Command::Revoke { id } => revoke(&remote(login)?, &id).await,
+        Command::Write(command) => {
+            let given = given::Given::at(login.beside("kubeconfigs.json")?)?;
+            write::run(&logged_in(login)?, &given, &command).await
+        }
+        Command::List(how) => list(&Remote::of(&logged_in(login)?)?, how.output).await,
+        Command::Revoke { id } => revoke(&Remote::of(&logged_in(login)?)?, &id).await,
         Command::Token(command) => token::run(&command).await,
     }
 }
 
-fn remote(login: &LoginArgs) -> anyhow::Result<Remote> {
+fn logged_in(login: &LoginArgs) -> anyhow::Result<Login> {
     let login = login.read()?;
-    Remote::of(&login.ok_or_else(|| Failure::refused("nobody is logged in: maar login https://PORTAL"))?)
+    Ok(login.ok_or_else(|| Failure::refused("nobody is logged in: maar login https://PORTAL"))?)
 }
 
 async fn list(remote: &Remote, output: Output) -> anyhow::Result<()> {

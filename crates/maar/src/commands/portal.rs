@@ -8,8 +8,8 @@ use maar_controller::{
     Environment, Role, RoleConfig, clock::SharedClock, config::RuntimeArgs, process::Process, signal,
 };
 use maar_portal::{
-    Apps, Clients, Entropy, FirstAdmin, Network, Portal, Providers, Settings, SshKeys, SshSettings,
-    first_admin, with_ssh,
+    Apps, Clients, Entropy, FirstAdmin, Network, Portal, Providers, Settings, SshHelpers, SshKeys,
+    SshSettings, first_admin, with_ssh,
 };
 use maar_records::{Keep, Records};
 use tokio::net::TcpListener;
@@ -202,6 +202,10 @@ pub(crate) struct SshArgs {
     /// File with the private key that signs SSH certificates; without it the records keep one
     #[arg(long, value_name = "FILE", requires = "ssh_listen")]
     ssh_authority_key: Option<PathBuf>,
+    /// Folder with helpers for containers on other processors than the portal's, called maar-helper-arm64 and the like, as
+    /// maar ssh-helper writes them; without it SFTP and remote ports work on nodes like the portal's only
+    #[arg(long, value_name = "FOLDER", requires = "ssh_listen")]
+    ssh_helpers: Option<PathBuf>,
     /// How long a connection by SSH lasts on which nothing is carried
     #[arg(long, value_name = "MINUTES", default_value_t = 480, value_parser = clap::value_parser!(u64).range(1..=10_080), requires = "ssh_listen")]
     ssh_idle: u64,
@@ -226,6 +230,9 @@ impl SshArgs {
             authority: self.ssh_authority_key.as_ref().map(read).transpose()?,
         };
         let mut settings = SshSettings::at(found.0, found.1);
+        if let Some(folder) = &self.ssh_helpers {
+            settings.helpers = SshHelpers::with_folder(folder).context("understanding --ssh-helpers")?;
+        }
         settings.limits.idle = Duration::from_mins(self.ssh_idle);
         settings.limits.absolute = Duration::from_hours(self.ssh_longest);
         portal.prepare_ssh(settings, keys).await?;

@@ -1,4 +1,4 @@
-//! A command in a workspace, through a portal or straight to a cluster: its input, its output, and how it ended.
+//! A command in a workspace or in a Pod of a job, through a portal or straight to a cluster: its input, its output, and how it ended.
 
 use std::time::Duration;
 
@@ -20,11 +20,7 @@ use tokio_tungstenite::{
     tungstenite::{Bytes, Message},
 };
 
-use super::{
-    failure::Failure,
-    remote::Socket,
-    workspace::{CONTAINER, Source, pod_of},
-};
+use super::{failure::Failure, remote::Socket, target::Target, workspace::Source};
 
 /// How many bytes wait on the way at most.
 const BUFFER: usize = 256 * 1024;
@@ -38,7 +34,9 @@ pub(crate) const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 /// What shall run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
-    pub(crate) workspace: &'a str,
+    pub(crate) target: &'a Target,
+    /// The one that its Pod prefers, if it is not said.
+    pub(crate) container: Option<&'a str>,
     pub(crate) command: &'a [String],
     /// It gets a screen of this size.
     pub(crate) screen: Option<(u16, u16)>,
@@ -65,16 +63,16 @@ pub(crate) struct Running {
 /// Begins a command.
 pub(crate) async fn start(source: &Source, asked: Asked<'_>) -> anyhow::Result<Running> {
     match source {
-        Source::Portal { remote, namespace } => {
-            let path = format!("{}/exec?{}", Source::path(namespace, asked.workspace)?, query(&asked));
+        Source::Portal { remote, .. } => {
+            let path = format!("{}/exec?{}", asked.target.path(source)?, query(&asked));
             Ok(through(remote.socket(&path, "maar.exec.v1").await?))
         }
         Source::Cluster(connection) => {
             let pods: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
-            let pod = pod_of(connection, asked.workspace).await?;
+            let (pod, usual) = asked.target.place(connection).await?;
             let tty = asked.screen.is_some();
             let parameters = AttachParams::default()
-                .container(CONTAINER)
+                .container(asked.container.unwrap_or(&usual))
                 .stdin(true)
                 .stdout(true)
                 .stderr(!tty)
@@ -120,11 +118,14 @@ fn query(asked: &Asked<'_>) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(asked.command.iter().map(|word| ("command", word)));
     query.append_pair("stdin", "true");
+    if let Some(container) = asked.container {
+        query.append_pair("container", container);
+    }
     if let Some((columns, rows)) = asked.screen {
         query.append_pair("tty", "true");
         query.append_pair("columns", &columns.to_string()).append_pair("rows", &rows.to_string());
     }
-    query.finish()
+    query.finish() + &asked.target.query()
 }
 
 fn of_status(status: Option<Status>) -> anyhow::Result<Ended> {
@@ -216,19 +217,26 @@ fn of_portal(text: &[u8]) -> anyhow::Result<Ended> {
 }
 
 impl Ended {
-    /// Fails as the command failed.
+    /// Fails as the command failed, with its code.
     pub(crate) fn check(self) -> anyhow::Result<()> {
-        if self.code == Some(0) { Ok(()) } else { Err(Failure::failed(self.message).into()) }
+        match self.code {
+            Some(0) => Ok(()),
+            Some(code) => {
+                let code = u8::try_from(code).unwrap_or(1);
+                Err(Failure::with_code(code, self.message).into())
+            }
+            None => Err(Failure::failed(self.message).into()),
+        }
     }
 }
 
 /// Runs a short command without input; what it wrote.
 pub(crate) async fn output(
     source: &Source,
-    workspace: &str,
+    target: &Target,
     command: &[String],
 ) -> anyhow::Result<(Ended, String)> {
-    let running = start(source, Asked { workspace, command, screen: None }).await?;
+    let running = start(source, Asked { target, container: None, command, screen: None }).await?;
     let Running { stdin, mut stdout, mut stderr, ended, .. } = running;
     drop(stdin);
     let (mut out, mut errors) = (Vec::new(), Vec::new());
@@ -246,8 +254,13 @@ mod tests {
     #[test]
     fn words_of_a_command_stay_apart() {
         let command = ["sh", "-c", "echo a&b = c"].map(str::to_owned);
-        let asked = Asked { workspace: "desk", command: &command, screen: Some((80, 24)) };
+        let target = Target::Workspace("desk".to_owned());
+        let asked = Asked { target: &target, container: None, command: &command, screen: Some((80, 24)) };
         insta::assert_snapshot!(query(&asked), @"command=sh&command=-c&command=echo+a%26b+%3D+c&stdin=true&tty=true&columns=80&rows=24");
+        let target = Target::Job { name: "train".to_owned(), pod: Some("train-worker-1".to_owned()) };
+        let command = ["id".to_owned()];
+        let asked = Asked { target: &target, container: Some("side"), command: &command, screen: None };
+        assert_eq!(query(&asked), "command=id&stdin=true&container=side&pod=train-worker-1");
     }
 
     /// `maar workspace exec desk -- cat much | less`: what comes waits, and the portal knows that somebody is there.
@@ -286,6 +299,7 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(of_status(Some(status)).unwrap().code, Some(3));
-        assert!(of_status(None).is_err() && portal.check().is_err());
+        assert!(of_status(None).is_err());
+        assert_eq!(crate::commands::failure::number(&portal.check().unwrap_err()), 3);
     }
 }

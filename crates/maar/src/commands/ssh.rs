@@ -1,7 +1,9 @@
 //! `maar ssh`: the system's own ssh into a workspace, with a certificate for minutes and the host's key pinned.
 
+mod certificate;
 mod config;
 mod folder;
+mod helper;
 
 use std::process::Stdio;
 
@@ -20,7 +22,9 @@ use super::{
     remote::{LoginArgs, Remote},
 };
 
+pub(crate) use certificate::{Arguments as CertificateArguments, run as keep_certificate};
 pub(crate) use config::{Arguments as ConfigArguments, run as write_config};
+pub(crate) use helper::{Arguments as HelperArguments, run as write_helper};
 
 /// What the host is called in the files of OpenSSH: its key is known by this, wherever it is.
 const ALIAS: &str = "maar";
@@ -36,6 +40,12 @@ pub(crate) struct Arguments {
     /// Forward a port of the workspace to one of this machine, as ssh -R does; may be repeated
     #[arg(long, short = 'R', value_name = "[ADDRESS:]PORT:HOST:PORT")]
     remote: Vec<String>,
+    /// Reach all ports of the workspace by a SOCKS proxy on this machine, as ssh -D does; may be repeated
+    #[arg(long, short = 'D', value_name = "[ADDRESS:]PORT")]
+    dynamic: Vec<String>,
+    /// Give the command this terminal, as editors, htop and shells need it; a shell has it without this
+    #[arg(long, short = 't')]
+    tty: bool,
     /// Run no command: only forward ports
     #[arg(long, short = 'N')]
     no_command: bool,
@@ -134,6 +144,8 @@ fn words(arguments: &Arguments, workspace: &str, gateway: &Gateway, folder: &str
     words.extend(options.into_iter().flat_map(|option| ["-o".to_owned(), option]));
     words.extend(arguments.local.iter().flat_map(|spec| ["-L".to_owned(), spec.clone()]));
     words.extend(arguments.remote.iter().flat_map(|spec| ["-R".to_owned(), spec.clone()]));
+    words.extend(arguments.dynamic.iter().flat_map(|spec| ["-D".to_owned(), spec.clone()]));
+    words.extend(arguments.tty.then(|| "-t".to_owned()));
     words.extend(arguments.no_command.then(|| "-N".to_owned()));
     let port = gateway.port.to_string();
     words.extend(["-p", &port, "-l", workspace, "--", &gateway.host].map(str::to_owned));
@@ -193,6 +205,10 @@ mod tests {
         let words_of = ["maar", "desk", "-L", "8888:localhost:8888", "--", "ls", "-l"];
         let arguments = Cli::try_parse_from(words_of).unwrap().arguments;
         insta::assert_snapshot!(words(&arguments, "desk", &gateway(), "/tmp/x").join("\n"));
+        let arguments =
+            Cli::try_parse_from(["maar", "desk", "-D", "1080", "-t", "--", "htop"]).unwrap().arguments;
+        let words = words(&arguments, "desk", &gateway(), "/tmp/x").join(" ");
+        assert!(words.ends_with("-D 1080 -t -p 2222 -l desk -- gpu.example htop"), "{words}");
     }
 
     #[test]

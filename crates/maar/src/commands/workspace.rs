@@ -7,7 +7,7 @@ mod source;
 mod state;
 
 use super::{client::ClusterArgs, output::OutputArgs, remote::LoginArgs};
-pub(crate) use enter::{CONTAINER, pod_of};
+pub(crate) use enter::{CONTAINER, CommandArguments, enter, pod_of};
 pub(crate) use source::Source;
 
 /// What `maar workspace` can be told.
@@ -46,7 +46,9 @@ enum Command {
     /// Print what the program of a workspace wrote
     Logs(enter::LogArguments),
     /// Run a command in a workspace, a shell if none is said
-    #[command(after_help = "Examples:\n  maar workspace exec desk\n  maar workspace exec desk -- nvidia-smi")]
+    #[command(
+        after_help = "Examples:\n  maar workspace exec desk\n  maar workspace exec desk -- nvidia-smi\n  maar workspace exec desk -t -- htop"
+    )]
     Exec(enter::ExecArguments),
     /// Take the Pod of a workspace away; its volumes stay
     Stop(state::Arguments),
@@ -65,7 +67,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::List(command) => show::list(&source, output, &command).await,
         Command::Get(named) => show::get(&source, output, &named.name).await,
         Command::Logs(command) => enter::logs(&source, &command).await,
-        Command::Exec(command) => enter::exec(&source, &command).await,
+        Command::Exec(command) => enter::exec(&source, command).await,
         Command::Stop(command) => state::stop(&source, output, &command).await,
         Command::Resume(command) => state::resume(&source, output, &command).await,
         Command::Delete(command) => state::delete(&source, &command).await,

@@ -87,6 +87,17 @@ pub(crate) async fn a_shell_has_the_screen_of_its_user(here: &Path, more: &[&str
     assert_eq!(modes(&tcgetattr(&terminal).unwrap()), before, "the terminal is as it was");
 }
 
+/// Editors and the like want a screen, and get it if it is said.
+pub(crate) async fn a_command_has_the_screen_if_it_is_said(here: &Path, more: &[&str]) {
+    for (flag, wanted) in [(&["-t"][..], "screen: yes"), (&[], "screen: no")] {
+        let look = "if [ -t 0 ]; then echo screen: yes; else echo screen: no; fi";
+        let words = [&["ws", "exec", "desk"], more, flag, &["--", "sh", "-c", look]].concat();
+        let (mut pty, _terminal, mut command) = begin(here, &words);
+        until(&mut pty, wanted).await;
+        assert!(timeout(PATIENCE, command.wait()).await.unwrap().unwrap().success());
+    }
+}
+
 pub(crate) async fn shows_how_far_a_copy_is(here: &Path, more: &[&str]) {
     let (mut pty, _terminal, mut copy) = begin(here, &[&["cp", "data", "desk:/tmp/shown"], more].concat());
     let seen = until(&mut pty, "100 %  3.0 MiB of 3.0 MiB").await;

@@ -5,18 +5,15 @@ use std::{fmt::Write as _, io::Write as _};
 use anyhow::Context as _;
 use futures::{AsyncReadExt as _, future::join_all};
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
-use kube::{
-    Api, ResourceExt as _,
-    api::{ListParams, LogParams},
-};
+use kube::{Api, ResourceExt as _, api::LogParams};
 use maar_api::{
     names,
-    v1alpha1::{AIJob, Backend, TaskSpec},
+    v1alpha1::{AIJob, TaskSpec},
 };
 use serde_json::Value;
 
 use super::source;
-use crate::commands::{client::Connection, failure::Failure, workspace::Source};
+use crate::commands::{failure::Failure, workspace::Source};
 
 /// Annotation of a Pod: the container that is meant if none is named, as kubectl has it.
 const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
@@ -79,11 +76,10 @@ pub(super) async fn run(source: &Source, arguments: &Arguments) -> anyhow::Resul
     // A job that is not there is another answer than one without Pods.
     let job = source::get(source, &arguments.name).await?;
     let candidates = match source {
-        Source::Portal { remote, .. } => {
-            let shown = remote.get(&source::path(source, &arguments.name)?).await?;
-            of_portal(&job, &shown)
+        Source::Portal { .. } => of_portal(&job, &source::pods_by_portal(source, &arguments.name).await?),
+        Source::Cluster(connection) => {
+            of_cluster(source::pods_in(connection, &job).await?, arguments.previous)
         }
-        Source::Cluster(connection) => of_cluster(connection, &job, arguments.previous).await?,
     };
     let speakers = choose(&job, &candidates, arguments)?;
     let many = speakers.len() > 1;
@@ -106,15 +102,10 @@ pub(super) async fn run(source: &Source, arguments: &Arguments) -> anyhow::Resul
     Err(last)
 }
 
-async fn of_cluster(connection: &Connection, job: &AIJob, previous: bool) -> anyhow::Result<Vec<Candidate>> {
-    let label =
-        if job.spec.backend == Backend::Volcano { names::LABEL_VOLCANO_JOB } else { names::LABEL_JOB };
-    let api: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
-    let params = ListParams::default().labels(&format!("{label}={}", job.name_any()));
-    let mut pods = api.list(&params).await.context("listing the Pods")?.items;
+fn of_cluster(mut pods: Vec<Pod>, previous: bool) -> Vec<Candidate> {
     let place = |pod: &Pod| (pod.labels().get(names::LABEL_TASK).cloned(), number(pod), pod.name_any());
     pods.sort_by_cached_key(place);
-    Ok(pods.iter().map(|pod| candidate(pod, previous)).collect())
+    pods.iter().map(|pod| candidate(pod, previous)).collect()
 }
 
 /// Its number in its task.
@@ -123,10 +114,19 @@ fn number(pod: &Pod) -> Option<u32> {
     labels.get(names::LABEL_INDEX).or_else(|| labels.get(VOLCANO_INDEX))?.parse().ok()
 }
 
+/// Its containers, the one first that is meant if none is named.
+fn containers(pod: &Pod) -> Vec<String> {
+    let spec = pod.spec.iter();
+    let names = spec.flat_map(|spec| spec.containers.iter().chain(spec.init_containers.iter().flatten()));
+    main_first(names.map(|one| one.name.clone()).collect(), pod.annotations().get(DEFAULT_CONTAINER))
+}
+
+/// The container that is meant if none is named.
+pub(crate) fn default_container(pod: &Pod) -> Option<String> {
+    containers(pod).into_iter().next()
+}
+
 fn candidate(pod: &Pod, previous: bool) -> Candidate {
-    let spec = pod.spec.clone().unwrap_or_default();
-    let names =
-        spec.containers.iter().chain(spec.init_containers.iter().flatten()).map(|one| one.name.clone());
     let status = pod.status.clone().unwrap_or_default();
     let statuses = status.container_statuses.iter().chain(&status.init_container_statuses).flatten();
     let wrote = statuses.filter(|one| has_log(one, previous)).map(|one| one.name.clone());
@@ -134,7 +134,7 @@ fn candidate(pod: &Pod, previous: bool) -> Candidate {
         pod: pod.name_any(),
         task: pod.labels().get(names::LABEL_TASK).cloned(),
         index: number(pod),
-        containers: main_first(names.collect(), pod.annotations().get(DEFAULT_CONTAINER)),
+        containers: containers(pod),
         wrote: wrote.collect(),
     }
 }
@@ -156,8 +156,7 @@ fn main_first(mut names: Vec<String>, preferred: Option<&String>) -> Vec<String>
 }
 
 /// Pods as a portal tells of them: their containers are those of the template.
-fn of_portal(job: &AIJob, shown: &Value) -> Vec<Candidate> {
-    let pods = shown["pods"].as_array().map(Vec::as_slice).unwrap_or_default();
+fn of_portal(job: &AIJob, pods: &[Value]) -> Vec<Candidate> {
     let text = |pod: &Value, field: &str| pod[field].as_str().map(str::to_owned);
     let all = pods.iter().filter_map(|pod| {
         let (name, task) = (text(pod, "name")?, text(pod, "task"));

@@ -52,7 +52,7 @@ pub(super) async fn list(source: &Source, output: Output, arguments: &ListArgume
 }
 
 pub(super) async fn get(source: &Source, output: Output, arguments: &GetArguments) -> anyhow::Result<()> {
-    let job = source::get(source, &arguments.name).await?;
+    let job = source::get_whole(source, &arguments.name).await?;
     if output == Output::Table {
         print(&describe(&job, SystemClock.now()));
         return Ok(());

@@ -1,11 +1,15 @@
 //! Jobs, behind a portal or in a cluster: the same objects from both, so that all that is printed is the same.
 
 use anyhow::Context as _;
+use k8s_openapi::api::core::v1::Pod;
 use kube::{
-    Api,
+    Api, ResourceExt as _,
     api::{ListParams, Patch, PatchParams, PostParams},
 };
-use maar_api::{names, v1alpha1::AIJob};
+use maar_api::{
+    names,
+    v1alpha1::{AIJob, Backend},
+};
 use serde_json::{Value, json};
 
 use crate::commands::{client::Connection, failure::Failure, workspace::Source};
@@ -38,7 +42,7 @@ impl Change {
 }
 
 /// Where jobs without a namespace of their own are.
-pub(super) fn namespace(source: &Source) -> &str {
+pub(crate) fn namespace(source: &Source) -> &str {
     match source {
         Source::Portal { namespace, .. } => namespace,
         Source::Cluster(connection) => &connection.namespace,
@@ -81,14 +85,45 @@ pub(super) async fn list(
     }
 }
 
-pub(super) async fn get(source: &Source, name: &str) -> anyhow::Result<AIJob> {
+pub(crate) async fn get(source: &Source, name: &str) -> anyhow::Result<AIJob> {
     match source {
         Source::Portal { remote, .. } => job_of(&remote.get(&path(source, name)?).await?),
-        Source::Cluster(connection) => {
-            let found = api(connection).get(name).await;
-            found.with_context(|| format!("reading job {name} in namespace {}", connection.namespace))
-        }
+        Source::Cluster(connection) => get_in(connection, name).await,
     }
+}
+
+/// A job with what is known of all its Pods: a portal shows the first 500 with it.
+pub(super) async fn get_whole(source: &Source, name: &str) -> anyhow::Result<AIJob> {
+    let Source::Portal { remote, .. } = source else { return get(source, name).await };
+    let mut view = remote.get(&path(source, name)?).await?;
+    let shown = view["pods"].as_array().map_or(0, Vec::len);
+    if view["podCount"].as_u64().is_some_and(|count| count > shown as u64) {
+        view["pods"] = pods_by_portal(source, name).await?.into();
+    }
+    job_of(&view)
+}
+
+/// A job of a cluster.
+pub(crate) async fn get_in(connection: &Connection, name: &str) -> anyhow::Result<AIJob> {
+    let found = api(connection).get(name).await;
+    found.with_context(|| format!("reading job {name} in namespace {}", connection.namespace))
+}
+
+/// All Pods of a job as a portal tells of them: a job has more than fit on one page.
+pub(crate) async fn pods_by_portal(source: &Source, name: &str) -> anyhow::Result<Vec<Value>> {
+    match source {
+        Source::Portal { remote, .. } => remote.list(&format!("{}/pods", path(source, name)?)).await,
+        Source::Cluster(_) => Ok(Vec::new()),
+    }
+}
+
+/// All Pods of a job in a cluster.
+pub(crate) async fn pods_in(connection: &Connection, job: &AIJob) -> anyhow::Result<Vec<Pod>> {
+    let volcano = job.spec.backend == Backend::Volcano;
+    let label = if volcano { names::LABEL_VOLCANO_JOB } else { names::LABEL_JOB };
+    let api: Api<Pod> = Api::namespaced(connection.client.clone(), &connection.namespace);
+    let params = ListParams::default().labels(&format!("{label}={}", job.name_any()));
+    Ok(api.list(&params).await.context("listing the Pods")?.items)
 }
 
 /// Submits a job to the namespace that it names, else to the usual one.
@@ -124,7 +159,7 @@ pub(super) fn api(connection: &Connection) -> Api<AIJob> {
 }
 
 /// The path of a job behind a portal, of which its name is a part.
-pub(super) fn path(source: &Source, name: &str) -> anyhow::Result<String> {
+pub(crate) fn path(source: &Source, name: &str) -> anyhow::Result<String> {
     let inside = |one: char| one.is_ascii_lowercase() || one.is_ascii_digit() || one == '-';
     if name.is_empty() || !name.chars().all(inside) {
         return Err(Failure::not_found(format!("there is no job {name}")).into());
@@ -187,9 +222,54 @@ fn job_of(view: &Value) -> anyhow::Result<AIJob> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeSet, HashMap};
+
+    use axum::{Json, Router, extract::Query, routing::get as on_get};
     use maar_api::v1alpha1::JobPhase;
 
     use super::*;
+    use crate::commands::remote::Remote;
+
+    /// A portal that tells of a job with this many Pods, 500 at a time, each on a node of its own.
+    async fn portal(count: usize) -> Source {
+        let pods = move |from: usize| -> Vec<Value> {
+            let some = (from..count).take(500);
+            some.map(|number| json!({ "name": format!("train-{number}"), "node": format!("gpu-{number}") }))
+                .collect()
+        };
+        let job = move || async move {
+            Json(
+                json!({ "namespace": "n", "name": "train", "type": "Single", "phase": "Running", "account": "lab",
+                "user": "ada", "serviceLevel": "Guaranteed", "priority": 0, "suspended": false,
+                "created": "2026-01-01T00:00:00Z", "pods": pods(0), "podCount": count }),
+            )
+        };
+        let list = move |Query(query): Query<HashMap<String, String>>| async move {
+            let from = query.get("cursor").map_or(0, |cursor| cursor.parse().unwrap());
+            let next = (from + 500 < count).then(|| (from + 500).to_string());
+            Json(json!({ "items": pods(from), "next": next }))
+        };
+        let app = Router::new()
+            .route("/api/v1/jobs/n/train", on_get(job))
+            .route("/api/v1/jobs/n/train/pods", on_get(list));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Source::Portal { remote: Box::new(Remote::at(&address).unwrap()), namespace: "n".to_owned() }
+    }
+
+    #[tokio::test]
+    async fn a_job_has_more_pods_than_fit_on_a_page() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        for count in [1, 500, 501, 1700] {
+            let source = portal(count).await;
+            let pods = pods_by_portal(&source, "train").await.unwrap();
+            let names: BTreeSet<&str> = pods.iter().filter_map(|pod| pod["name"].as_str()).collect();
+            assert_eq!((pods.len(), names.len()), (count, count));
+            let job = get_whole(&source, "train").await.unwrap();
+            assert_eq!(job.status.unwrap().nodes.len(), count);
+        }
+    }
 
     #[test]
     fn a_job_is_the_same_by_way_of_a_portal() {

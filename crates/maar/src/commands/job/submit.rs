@@ -70,6 +70,9 @@ pub(crate) struct Arguments {
     /// The longest run, such as 90m or 4h; without it there is no limit
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     max_run_time: Option<i64>,
+    /// The moment by which it must be over, such as 2026-11-18T18:00:00Z; it is stopped then
+    #[arg(long, value_name = "MOMENT", value_parser = moment, conflicts_with = "cron")]
+    deadline: Option<jiff::Timestamp>,
     /// How often it is tried again after a failure, at most
     #[arg(long, default_value_t = 0)]
     retries: i32,
@@ -150,6 +153,10 @@ fn understand(text: &str) -> anyhow::Result<AIJob> {
     Ok(serde_saphyr::from_str(text)?)
 }
 
+fn moment(text: &str) -> Result<jiff::Timestamp, String> {
+    text.parse().map_err(|_| "write a moment with its zone, such as 2026-11-18T18:00:00Z".to_owned())
+}
+
 /// A job from flags.
 fn make(arguments: &Arguments) -> anyhow::Result<AIJob> {
     let mut container = Map::new();
@@ -179,7 +186,7 @@ fn make(arguments: &Arguments) -> anyhow::Result<AIJob> {
     let mut spec = json!({
         "type": job_type(arguments.kind), "tasks": tasks, "serviceLevel": level,
         "priority": arguments.priority, "retries": arguments.retries, "account": arguments.account,
-        "user": arguments.user, "maxRunSeconds": arguments.max_run_time,
+        "user": arguments.user, "maxRunSeconds": arguments.max_run_time, "deadline": arguments.deadline,
         "mounts": pairs(&arguments.mount, ':', ["claim", "path"])?,
     });
     if !arguments.pool.is_empty() {
@@ -303,6 +310,20 @@ mod tests {
             "train.py",
         ];
         insta::assert_yaml_snapshot!(made(&words).unwrap());
+    }
+
+    #[test]
+    fn a_deadline_is_a_moment_of_one_job() {
+        let job = made(&["--image", "i", "--deadline", "2026-11-18T18:00:00+01:00"]).unwrap();
+        assert_eq!(job.spec.deadline.unwrap().0.to_string(), "2026-11-18T17:00:00Z");
+        for (words, want) in [
+            (vec!["--deadline", "tomorrow"], "such as 2026-11-18T18:00:00Z"),
+            (vec!["--deadline", "2026-11-18T18:00:00Z", "--cron", "0 3 * * *"], "cannot be used with"),
+        ] {
+            let words = ["submit", "--image", "i"].into_iter().chain(words);
+            let refused = Command::try_parse_from(words).unwrap_err().to_string();
+            assert!(refused.contains(want), "{refused}");
+        }
     }
 
     #[test]

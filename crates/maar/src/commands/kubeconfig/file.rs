@@ -38,6 +38,21 @@ impl Drop for Guard {
     }
 }
 
+/// Keeps other processes out for as long as it is there.
+#[derive(Debug)]
+#[must_use = "dropped at once it keeps nobody out"]
+pub(super) struct Held {
+    _file: fs::File,
+}
+
+/// Waits for all others who hold the same file.
+pub(super) fn hold(path: &Path) -> anyhow::Result<Held> {
+    let lock = beside(path, "lock");
+    let opened = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&lock);
+    let held = opened.and_then(|file| file.lock().map(|()| Held { _file: file }));
+    held.with_context(|| format!("holding {}", lock.display()))
+}
+
 /// The name of the file with a word after it.
 pub(super) fn beside(path: &Path, word: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -14,7 +14,7 @@ use maar_portal::{DEVICE_PREFIX, KUBERNETES_CLIENT};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::file::{at_home, beside, make_folder, replace};
+use super::file::{Held, at_home, hold, make_folder, replace};
 use crate::commands::{failure::Failure, oauth, output::print, remote::Remote};
 
 /// Seconds before its end in which a token is not used any more: it has to get there.
@@ -85,27 +85,16 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let path = folder.join(format!("{}.json", arguments.id));
     make_folder(&path)?;
     // kubectl runs several of us at once; the others wait here for what the first gets.
-    let _held = hold(beside(&path, "lock")).await?;
+    let _held = held(path.clone()).await?;
     let kept = current(&remote, arguments, read(&path)?).await?;
     replace(&path, &serde_json::to_string_pretty(&kept)?)?;
     print(&format!("{}\n", kept.credential()));
     Ok(())
 }
 
-/// Keeps other processes out for as long as it is there.
-#[must_use = "dropped at once it keeps nobody out"]
-struct Held {
-    _file: fs::File,
-}
-
-/// Waits for all others who hold the same file.
-async fn hold(lock: PathBuf) -> anyhow::Result<Held> {
-    let step = format!("holding {}", lock.display());
-    let wait = move || {
-        let file = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&lock)?;
-        file.lock().map(|()| Held { _file: file })
-    };
-    tokio::task::spawn_blocking(wait).await?.context(step)
+/// Waits for all others who hold the same file, however long that is: one of them may wait for a person.
+async fn held(path: PathBuf) -> anyhow::Result<Held> {
+    tokio::task::spawn_blocking(move || hold(&path)).await?
 }
 
 /// What is kept if it still does, else something newer.
@@ -164,12 +153,12 @@ mod tests {
     #[tokio::test]
     async fn one_at_a_time_uses_what_can_be_used_once() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("d-1.json.lock");
-        let held = hold(path.clone()).await.unwrap();
-        let other = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        let path = folder.path().join("d-1.json");
+        let first = held(path.clone()).await.unwrap();
+        let other = fs::OpenOptions::new().append(true).open(folder.path().join("d-1.json.lock")).unwrap();
         assert!(other.try_lock().is_err());
-        let next = tokio::spawn(hold(path.clone()));
-        drop(held);
+        let next = tokio::spawn(held(path));
+        drop(first);
         let next = next.await.unwrap().unwrap();
         assert!(other.try_lock().is_err());
         drop(next);

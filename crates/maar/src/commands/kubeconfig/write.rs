@@ -3,18 +3,21 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use anyhow::Context as _;
+use jiff::Timestamp;
+use maar_controller::clock::{Clock as _, SystemClock};
 use maar_portal::{CertificateRequest, KubeconfigMode, certificate_name};
 use serde_json::{Value, json};
 
 use super::{
     file::{Guard, at_home, make_folder, replace},
+    given::{Given, Owner},
     merge::{merge, renamed},
 };
 use crate::commands::{
-    failure::Failure,
+    failure::{Failure, is_missing},
     oauth::random,
     output::print,
-    remote::{Remote, machine},
+    remote::{Login, Remote, machine},
     wait::tell,
 };
 
@@ -27,8 +30,8 @@ pub(super) struct Arguments {
     /// How many hours it works; without it 12, or what the portal allows at most. Not for oidc, which asks again when it has to
     #[arg(long)]
     hours: Option<u16>,
-    /// What this device is called in the list of kubeconfigs; without it the name of the machine. A device has one: what it had
-    /// before is revoked
+    /// What this device is called in the list of kubeconfigs; without it the name of the machine. A device has one: what it was
+    /// given here before is revoked
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// File it is put into; without it the first of $KUBECONFIG, else ~/.kube/config. - prints it alone
@@ -58,16 +61,20 @@ impl Arguments {
     }
 }
 
-pub(super) async fn run(remote: &Remote, arguments: &Arguments) -> anyhow::Result<()> {
+pub(super) async fn run(login: &Login, given: &Given, arguments: &Arguments) -> anyhow::Result<()> {
+    let remote = &Remote::of(login)?;
     let mode = match arguments.mode {
         Some(mode) => mode,
         None => usual_mode(remote).await?,
     };
+    let device = arguments.device.as_ref().map(|_| arguments.device());
+    let owner = Owner { address: login.address.clone(), user: login.user.clone(), device };
     let path = arguments.path()?;
     if path.as_os_str() == "-" {
-        let given = ask(remote, arguments, mode).await?;
-        print(&given.text);
-        return replaced(remote, arguments, &given).await;
+        let fresh = ask(remote, arguments, mode).await?;
+        let before = noted(remote, given, &owner, &fresh).await?;
+        print(&fresh.text);
+        return replaced(remote, given, &before, arguments, &fresh.id).await;
     }
     make_folder(&path)?;
     let guard = Guard::take(&path).with_context(|| format!("changing {}", path.display()))?;
@@ -75,9 +82,10 @@ pub(super) async fn run(remote: &Remote, arguments: &Arguments) -> anyhow::Resul
     let there = read(&path)?;
     let wrong = |error| Failure::refused(format!("{}: {error}", path.display()));
     merge(there.clone(), &json!({}), false).map_err(wrong)?;
-    let given = ask(remote, arguments, mode).await?;
+    let fresh = ask(remote, arguments, mode).await?;
+    let before = noted(remote, given, &owner, &fresh).await?;
     let mut new: Value =
-        serde_saphyr::from_str(&given.text).context("understanding the kubeconfig of the portal")?;
+        serde_saphyr::from_str(&fresh.text).context("understanding the kubeconfig of the portal")?;
     if let Some(name) = &arguments.name {
         new = renamed(new, name);
     }
@@ -85,7 +93,7 @@ pub(super) async fn run(remote: &Remote, arguments: &Arguments) -> anyhow::Resul
         Ok(merged) => merged,
         Err(error) => {
             // Nobody has it: it need not be worth anything.
-            let _ = remote.delete(&format!("/kubeconfigs/{}", given.id)).await;
+            let _ = remote.delete(&format!("/kubeconfigs/{}", fresh.id)).await;
             return Err(wrong(error).into());
         }
     };
@@ -96,28 +104,61 @@ pub(super) async fn run(remote: &Remote, arguments: &Arguments) -> anyhow::Resul
         "The context {context} is in {}, by {}, until {}.\n",
         path.display(),
         mode.as_str(),
-        given.expires
+        fresh.expires
     ));
-    replaced(remote, arguments, &given).await
+    replaced(remote, given, &before, arguments, &fresh.id).await
 }
 
-/// Revokes what the device had before: only now, when what it has instead is in its place.
-async fn replaced(remote: &Remote, arguments: &Arguments, given: &Made) -> anyhow::Result<()> {
+/// Notes what was made; what the device had before. What cannot be noted would never be revoked, and is not kept.
+async fn noted(remote: &Remote, given: &Given, owner: &Owner, made: &Made) -> anyhow::Result<Vec<String>> {
+    let noted = given.made(owner, &made.id);
+    if noted.is_err() {
+        let _ = remote.delete(&format!("/kubeconfigs/{}", made.id)).await;
+    }
+    noted
+}
+
+/// Revokes what the device had before: only now, when what it has instead is in its place. Says what else goes by its name.
+async fn replaced(
+    remote: &Remote,
+    given: &Given,
+    before: &[String],
+    arguments: &Arguments,
+    newest: &str,
+) -> anyhow::Result<()> {
     let known = remote.list("/me/kubeconfigs").await.context("looking for what this device had before")?;
-    for id in older(&known, &arguments.device(), &given.id) {
-        let revoked = remote.delete(&format!("/kubeconfigs/{id}")).await;
-        revoked.with_context(|| {
-            format!("revoking {id}, which this device had before; the new one is in its place")
-        })?;
-        tell(&format!("{id}, which this device had before, is revoked"));
+    let live = live(&known, newest, SystemClock.now());
+    for id in before {
+        if live.iter().any(|one| one["id"] == id.as_str()) {
+            let revoked = remote.delete(&format!("/kubeconfigs/{id}")).await;
+            // Somebody may have been quicker.
+            revoked.or_else(|error| if is_missing(&error) { Ok(()) } else { Err(error) }).with_context(
+                || format!("revoking {id}, which this device had before; the new one is in its place"),
+            )?;
+            tell(&format!("{id}, which this device had before, is revoked"));
+        }
+        given.ended(id)?;
+    }
+    for id in namesakes(&live, &arguments.device(), before) {
+        tell(&format!(
+            "{id} goes by the same name and was not given to this device: if no other has it, maar kubeconfig revoke {id}"
+        ));
     }
     Ok(())
 }
 
-/// What a device has besides the newest, by what the portal lists.
-fn older<'a>(known: &'a [Value], device: &str, newest: &str) -> Vec<&'a str> {
-    let same = |one: &&Value| one["device"] == device && one["id"] != newest && one["revoked"] != true;
-    known.iter().filter(same).filter_map(|one| one["id"].as_str()).collect()
+/// What works besides the newest, by what the portal lists.
+fn live<'a>(known: &'a [Value], newest: &str, now: Timestamp) -> Vec<&'a Value> {
+    let over = |one: &Value| {
+        one["expires"].as_str().and_then(|end| end.parse::<Timestamp>().ok()).is_some_and(|end| end <= now)
+    };
+    known.iter().filter(|one| one["id"] != newest && one["revoked"] != true && !over(one)).collect()
+}
+
+/// Those that go by the same name, though they are not known to be this device's.
+fn namesakes<'a>(live: &[&'a Value], device: &str, before: &[String]) -> Vec<&'a str> {
+    let same = live.iter().filter(|one| one["device"] == device).filter_map(|one| one["id"].as_str());
+    same.filter(|id| !before.iter().any(|known| known == id)).collect()
 }
 
 async fn usual_mode(remote: &Remote) -> anyhow::Result<KubeconfigMode> {
@@ -145,7 +186,8 @@ struct Made {
 
 /// A new kubeconfig. A key is made here, and does not leave this machine.
 async fn ask(remote: &Remote, arguments: &Arguments, mode: KubeconfigMode) -> anyhow::Result<Made> {
-    let mut asked = json!({ "mode": mode, "device": arguments.device() });
+    // What this device had before is known better here than by its name.
+    let mut asked = json!({ "mode": mode, "device": arguments.device(), "replace": false });
     if let Some(hours) = arguments.hours {
         asked["hours"] = hours.into();
     }
@@ -182,16 +224,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_keeps_only_what_it_was_given_last() {
+    fn a_device_is_told_of_others_that_go_by_its_name() {
         let one =
             |id: &str, device: &str, revoked: bool| json!({ "id": id, "device": device, "revoked": revoked });
+        let mut over = one("d-4", "laptop", false);
+        over["expires"] = json!("2026-01-01T00:00:00Z");
         let known = [
+            over,
             one("d-3", "laptop", false),
             one("d-2", "laptop", false),
             one("d-1", "laptop", true),
             one("d-0", "desk", false),
         ];
-        assert_eq!(older(&known, "laptop", "d-3"), ["d-2"]);
-        assert!(older(&known, "desk", "d-0").is_empty() && older(&known, "phone", "d-9").is_empty());
+        let live = live(&known, "d-3", "2026-01-02T00:00:00Z".parse().unwrap());
+        assert_eq!(live.len(), 2);
+        assert_eq!(namesakes(&live, "laptop", &[]), ["d-2"]);
+        assert!(namesakes(&live, "laptop", &["d-2".to_owned()]).is_empty(), "its own");
+        assert!(namesakes(&live, "phone", &[]).is_empty());
     }
 }

@@ -47,6 +47,16 @@ impl LoginArgs {
         Ok(home.join(".config/maar/login.json"))
     }
 
+    /// The file that was said, from the root.
+    pub(crate) fn said(&self) -> anyhow::Result<Option<PathBuf>> {
+        Ok(self.login.as_ref().map(std::path::absolute).transpose()?)
+    }
+
+    /// A file beside the login, for what else this device has to remember.
+    pub(crate) fn beside(&self, ending: &str) -> anyhow::Result<PathBuf> {
+        Ok(self.path()?.with_extension(ending))
+    }
+
     /// The login that is kept, if there is one.
     pub(crate) fn read(&self) -> anyhow::Result<Option<Login>> {
         read(&self.path()?)

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::{ALIAS, Gateway};
+use super::{ALIAS, Gateway, certificate};
 use crate::commands::{
     failure::Failure,
     output::print,
@@ -25,6 +25,10 @@ pub(crate) struct Arguments {
     /// Write it: a file of our own beside the others, and one line in ~/.ssh/config that reads it
     #[arg(long)]
     write: bool,
+    /// Let ssh ask maar for a certificate of minutes before it connects: no key has to be known to the portal, and it works
+    /// while you are logged in here
+    #[arg(long)]
+    certificate: bool,
     /// What the gateway is called: ssh WORKSPACE@NAME
     #[arg(long, value_name = "NAME", default_value = ALIAS)]
     name: String,
@@ -55,17 +59,25 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
         let none = || Failure::usage("there is no home folder: say where with --folder");
         (home().ok_or_else(none)?, INCLUDE.to_owned())
     };
-    let text = block(&arguments.name, &gateway, &folder);
+    let mut text = block(&arguments.name, &gateway, &folder);
+    if arguments.certificate {
+        let program = std::env::current_exe().context("finding maar itself")?;
+        let login = arguments.login.said()?;
+        text += &certificate::settings(&arguments.name, &program, &folder.join("maar"), login.as_deref())?;
+    }
     if !arguments.write {
         print(&text);
         return Ok(());
     }
-    write(&folder, &include, &text, &gateway.known_hosts())
-        .with_context(|| format!("writing settings for ssh in {}", folder.display()))?;
-    print(&format!(
-        "ssh WORKSPACE@{} works now, also in editors, once one of your keys is known to the portal.\n",
-        arguments.name
-    ));
+    let step = || format!("writing settings for ssh in {}", folder.display());
+    write(&folder, &include, &text, &gateway.known_hosts()).with_context(step)?;
+    let needs = if arguments.certificate {
+        certificate::make_key(&folder.join("maar")).with_context(step)?;
+        "while you are logged in here"
+    } else {
+        "once one of your keys is known to the portal"
+    };
+    print(&format!("ssh WORKSPACE@{} works now, also in editors, {needs}.\n", arguments.name));
     Ok(())
 }
 
@@ -105,7 +117,7 @@ fn included(before: &str, include: &str) -> Option<String> {
 }
 
 /// Beside it first, so that it is whole at every moment.
-fn replace(path: &Path, text: &str, mode: u32) -> anyhow::Result<()> {
+pub(super) fn replace(path: &Path, text: &str, mode: u32) -> anyhow::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".maar-new");
     let beside = path.with_file_name(name);

@@ -68,6 +68,9 @@ pub(super) async fn prepare(
     let mut settings = Settings::at(origins(None, address)?);
     // Browsers know that everything below localhost is this machine.
     settings.apps = Some(Apps::below("apps.localhost", &settings.origins)?);
+    // Simulated nodes fetch nothing and the local one runs programs of this machine, so any names do: those that people know.
+    let images = [("debian:12", "Debian 12"), ("pytorch/pytorch:latest", "PyTorch")];
+    settings.images = images.map(|(image, title)| (image.to_owned(), title.to_owned())).into();
     // Simulated nodes tell how much their cards are used.
     settings.cards = CardSource::Nodes;
     settings.cards_every = Duration::from_secs(10);

@@ -1,5 +1,6 @@
 //! `maar workspace create`.
 
+use maar_api::v1alpha1::WorkspaceType;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -19,6 +20,10 @@ pub(super) struct Arguments {
     /// Begin from this template, by its identifier (only through a portal)
     #[arg(long, value_name = "ID")]
     template: Option<String>,
+    /// What its program is if no command is said; the image has to bring it. Without this, and without a template, it waits for
+    /// you to come in by a terminal
+    #[arg(long = "type", value_name = "KIND")]
+    kind: Option<Kind>,
     /// Whole cards
     #[arg(long, value_name = "COUNT", conflicts_with = "share", value_parser = clap::value_parser!(i32).range(1..=1024))]
     gpus: Option<i32>,
@@ -53,6 +58,9 @@ pub(super) struct Arguments {
     /// Mount a volume that is there, such as data=/data; may be repeated
     #[arg(long, value_name = "CLAIM=PATH")]
     mount: Vec<String>,
+    /// A port that the page of the workspace shows, such as board=6006; may be repeated
+    #[arg(long, value_name = "NAME=PORT")]
+    port: Vec<String>,
     /// A profile that an administrator granted: the workspace has what it grants (only through a portal)
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
@@ -64,6 +72,24 @@ pub(super) struct Arguments {
     /// What to run instead of what the image says
     #[arg(last = true)]
     command: Vec<String>,
+}
+
+/// Types of workspaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    Terminal,
+    Jupyter,
+    CodeServer,
+}
+
+impl From<Kind> for WorkspaceType {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Terminal => Self::Terminal,
+            Kind::Jupyter => Self::Jupyter,
+            Kind::CodeServer => Self::CodeServer,
+        }
+    }
 }
 
 pub(super) async fn run(source: &Source, output: Output, arguments: &Arguments) -> anyhow::Result<()> {
@@ -96,6 +122,9 @@ fn body(arguments: &Arguments) -> Result<Value, Failure> {
             set(name, value.clone().into());
         }
     }
+    if let Some(kind) = arguments.kind {
+        set("type", json!(WorkspaceType::from(kind)));
+    }
     if let Some(cards) = cards(arguments)? {
         set("cards", cards);
     }
@@ -126,6 +155,15 @@ fn body(arguments: &Arguments) -> Result<Value, Failure> {
         let mounts: Vec<Value> =
             mounts.into_iter().map(|(claim, path)| json!({ "claim": claim, "path": path })).collect();
         set("mounts", mounts.into());
+    }
+    let ports = pairs(&arguments.port, "NAME=PORT")?.into_iter().map(|(name, port)| {
+        let number = port.parse::<u16>().ok().filter(|number| *number > 0);
+        let wrong = || Failure::usage(format!("{name}={port}: a port is a number from 1 to 65535"));
+        Ok(json!({ "name": name, "port": number.ok_or_else(wrong)? }))
+    });
+    let ports = ports.collect::<Result<Vec<Value>, Failure>>()?;
+    if !ports.is_empty() {
+        set("ports", ports.into());
     }
     let folders = pairs(&arguments.host_path, "FOLDER=PATH")?;
     if !folders.is_empty() {
@@ -222,6 +260,12 @@ mod tests {
                 { "hostPath": "/data", "path": "/data", "readOnly": true },
             ] })
         );
+        for (word, want) in [("terminal", "Terminal"), ("jupyter", "Jupyter"), ("code-server", "CodeServer")]
+        {
+            assert_eq!(asked(&["desk", "--image", "a", "--type", word]).unwrap()["type"], want);
+        }
+        let ports = asked(&["desk", "--image", "a", "--port", "board=6006", "--port", "web=80"]).unwrap();
+        assert_eq!(ports["ports"], json!([{ "name": "board", "port": 6006 }, { "name": "web", "port": 80 }]));
         let cards =
             |words: &[&str]| asked(&[&["desk", "--image", "a"], words].concat()).unwrap()["cards"].clone();
         assert_eq!(cards(&["--gpu-index", "3,2"]), json!({ "count": 2, "indices": [2, 3] }));
@@ -230,9 +274,15 @@ mod tests {
             Line::try_parse_from(["create", "desk", "--image", "a", "--host-path", "/a=/b"]).is_err(),
             "which profile grants it?"
         );
-        for wrong in
-            [["-e", "A"], ["--volume", "work=/work"], ["--mount", "=x"], ["--card", "nvidia.com/gpu"]]
-        {
+        for wrong in [
+            ["-e", "A"],
+            ["--volume", "work=/work"],
+            ["--mount", "=x"],
+            ["--card", "nvidia.com/gpu"],
+            ["--port", "6006"],
+            ["--port", "board=0"],
+            ["--port", "board=70000"],
+        ] {
             assert!(asked(&[&["desk", "--image", "a"], &wrong[..]].concat()).is_err(), "{wrong:?}");
         }
     }

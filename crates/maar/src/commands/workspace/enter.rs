@@ -16,6 +16,7 @@ use crate::commands::{
     client::Connection,
     failure::Failure,
     run::{Asked, Running, start},
+    target::Target,
     terminal::{Changed, Changes, size},
 };
 
@@ -46,9 +47,32 @@ pub(super) struct LogArguments {
 pub(super) struct ExecArguments {
     /// The workspace
     name: String,
+    #[command(flatten)]
+    command: CommandArguments,
+}
+
+/// What runs.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CommandArguments {
+    /// Give the command this terminal, as editors, htop and shells need it; a shell has it without this
+    #[arg(long, short)]
+    tty: bool,
     /// The command; a shell if none is said
     #[arg(last = true)]
     command: Vec<String>,
+}
+
+impl CommandArguments {
+    /// The words of the command, and whether it has a terminal where people type into one (`typed`).
+    fn words(&self, typed: bool) -> Result<(Vec<String>, bool), Failure> {
+        if self.tty && !typed {
+            return Err(Failure::usage("--tty: standard input is no terminal; leave --tty out"));
+        }
+        if self.command.is_empty() {
+            return Ok((["/bin/sh", "-l"].map(str::to_owned).to_vec(), typed));
+        }
+        Ok((self.command.clone(), self.tty))
+    }
 }
 
 pub(super) async fn logs(source: &Source, arguments: &LogArguments) -> anyhow::Result<()> {
@@ -105,14 +129,21 @@ pub(super) async fn cluster_logs(
     }
 }
 
-/// Runs a command in a workspace, with its input and output; fails as the command fails.
-pub(super) async fn exec(source: &Source, arguments: &ExecArguments) -> anyhow::Result<()> {
-    let shell = ["/bin/sh".to_owned(), "-l".to_owned()];
-    let command = if arguments.command.is_empty() { &shell[..] } else { &arguments.command[..] };
-    let terminal = arguments.command.is_empty() && std::io::stdin().is_terminal();
+pub(super) async fn exec(source: &Source, arguments: ExecArguments) -> anyhow::Result<()> {
+    enter(source, &Target::Workspace(arguments.name), None, &arguments.command).await
+}
+
+/// Runs a command, a shell if none is said, with its input and output; ends as the command ends.
+pub(crate) async fn enter(
+    source: &Source,
+    target: &Target,
+    container: Option<&str>,
+    command: &CommandArguments,
+) -> anyhow::Result<()> {
+    let (command, terminal) = command.words(std::io::stdin().is_terminal())?;
     let mut changes = Changes::begin();
     let screen = if terminal { Some(size().unwrap_or((80, 24))) } else { None };
-    let running = start(source, Asked { workspace: &arguments.name, command, screen }).await?;
+    let running = start(source, Asked { target, container, command: &command, screen }).await?;
     let Running { mut stdin, stdout, stderr, sizes, ended } = running;
     let mut stopped = signal(SignalKind::terminate()).context("listening for signals")?;
     let raw = if terminal { Changed::raw() } else { None };
@@ -167,5 +198,23 @@ async fn copy(from: Option<impl tokio::io::AsyncRead + Unpin>, take: impl Fn(&[u
     let mut part = vec![0; 16 * 1024];
     while let Ok(length @ 1..) = from.read(&mut part).await {
         take(&part[..length]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_has_the_terminal_and_a_command_if_it_is_said() {
+        let words = |tty, command: &[&str], typed| {
+            let command = command.iter().map(|word| (*word).to_owned()).collect();
+            CommandArguments { tty, command }.words(typed).ok()
+        };
+        let shell = |terminal| Some((vec!["/bin/sh".to_owned(), "-l".to_owned()], terminal));
+        let id = |terminal| Some((vec!["id".to_owned()], terminal));
+        assert_eq!((words(false, &[], true), words(false, &[], false)), (shell(true), shell(false)));
+        assert_eq!((words(false, &["id"], true), words(true, &["id"], true)), (id(false), id(true)));
+        assert_eq!((words(true, &[], true), words(true, &["id"], false)), (shell(true), None));
     }
 }

@@ -98,7 +98,7 @@ fn a_portal_tells_of_the_same_pods() {
         { "name": "big-master-0", "task": "master", "phase": "Pending" },
         { "name": "big-worker-0", "task": "worker", "phase": "Succeeded" },
     ] });
-    let pods = of_portal(&job(), &shown);
+    let pods = of_portal(&job(), shown["pods"].as_array().unwrap());
     assert_eq!(asked(&pods, &Arguments::default()).unwrap(), ["big-worker-0/train", "big-worker-1/train"]);
     let speaker = Speaker { pod: "big-worker-0".to_owned(), container: "train".to_owned() };
     let arguments = Arguments { since: Some(5), ..Arguments::default() };
