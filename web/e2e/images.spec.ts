@@ -67,11 +67,14 @@ test.beforeAll(async ({ playwright }) => {
     ["physics", "Physics", "ada"],
     ["linguistics", "Linguistics", "grace"],
   ] as const) {
-    await done(admin.post("/api/v1/accounts", { headers, data: { name, displayName } }));
+    const capability = { [gpu]: "48", workspaces: "12" };
+    await done(admin.post("/api/v1/accounts", { headers, data: { name, displayName, capability } }));
     await done(
       admin.put(`/api/v1/accounts/${name}/members/${member}`, { headers, data: { role: "Member" } }),
     );
   }
+  // She has been here before.
+  await done(ada.put("/api/v1/me/preferences", { headers, data: { hintsSeen: ["first-steps"] } }));
   const [hers, others] = [work(ada, "physics"), work(grace, "linguistics")];
   await others.job("corpus", "PyTorch", 2, { resource: gpu, count: 8 });
   await others.job("speech", "Single", 1, { resource: "huawei.com/Ascend910", count: 6 });

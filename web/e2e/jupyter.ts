@@ -1,11 +1,11 @@
 // JupyterLab for a workspace. Its image would bring it; the local node has none and shows Pods nothing but the system, so
 // it is made here once and fetched from here as the workspace begins.
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { Server } from "node:http";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { fetched } from "./fetched";
 import { absent, kept } from "./helpers";
 
 /** The versions that this was written with. */
@@ -30,23 +30,8 @@ export async function jupyterLab(): Promise<string | undefined> {
   return folder;
 }
 
-/** Gives a folder to whoever asks, as tar. */
-export async function give(folder: string): Promise<Server> {
-  const server = createServer((_, response) => {
-    spawn("tar", ["-C", folder, "-c", "."], { stdio: ["ignore", "pipe", "ignore"] }).stdout.pipe(response);
-  });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  return server;
-}
-
-const fetching = [
-  "import sys, tarfile, urllib.request",
-  "tarfile.open(fileobj=urllib.request.urlopen(sys.argv[1]), mode='r|').extractall('/tmp/lab')",
-].join("\n");
-
 /** A workspace that fetches it and lets it listen on `port` of its loopback, with the options of the type Jupyter. */
 export function workspace(from: Server, port: number) {
-  const url = `http://127.0.0.1:${(from.address() as AddressInfo).port}/`;
   const options = [
     "--ServerApp.ip=127.0.0.1",
     `--ServerApp.port=${port}`,
@@ -60,9 +45,8 @@ export function workspace(from: Server, port: number) {
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     "--no-browser",
   ];
-  const script = '/usr/bin/python3 -c "$1" "$2" && shift 2 && exec /tmp/lab/bin/python -m jupyterlab "$@"';
   return {
-    command: ["sh", "-c", script, "sh", fetching, url, ...options],
+    command: fetched(from, ["/tmp/fetched/bin/python", "-m", "jupyterlab", ...options]),
     env: { HOME: "/tmp", JUPYTER_RUNTIME_DIR: "/tmp/runtime", JUPYTER_CONFIG_DIR: "/tmp/config" },
     ports: [{ name: "jupyter", port }],
   };

@@ -104,11 +104,15 @@ async function governed(request: APIRequestContext): Promise<typeof pages> {
   ];
   for (const one of made) expect(one.ok(), await one.text()).toBe(true);
   const { id } = (await user.json()) as { id: string };
+  const limits = { "nvidia.com/gpu": "4", workspaces: "3" };
+  const limited = await request.put(`/api/v1/users/${id}/limits`, { headers, data: { limits } });
+  expect(limited.ok(), await limited.text()).toBe(true);
   const nodes = (await (await request.get("/api/v1/nodes?limit=1")).json()) as { items: { name: string }[] };
   return [
     ["admin-node", `/admin/nodes/${nodes.items[0]?.name}/overview`],
     ["admin-account", "/admin/accounts/physics/overview"],
     ["admin-user-sessions", `/admin/users/${id}/sessions?name=grace`],
+    ["admin-user-limits", `/admin/users/${id}/limits?name=grace`],
     ["consent", "/consent/walk"],
   ];
 }
@@ -159,8 +163,8 @@ for (const scheme of ["light", "dark"] as const) {
           await page.getByRole("link", { name, exact: true }).click();
           await expect(page.locator("[data-phase]").first()).toBeVisible();
           const address = page.url();
-          const tabs = ["overview", "terminal", "logs", "events", "describe", "yaml", "usage"];
-          for (const tab of kind === "workspaces" ? [...tabs, "connect"] : tabs) {
+          const tabs = ["overview", "terminal", "connect", "logs", "events", "describe", "yaml", "usage"];
+          for (const tab of tabs) {
             await page.goto(`${address}?tab=${tab}`);
             await expect(page.getByRole("tabpanel")).toBeVisible();
             await page.waitForTimeout(400);
@@ -212,6 +216,41 @@ test("a manifest is written, kept as a template and changed", async ({ page }) =
   await expect(page.getByText("Every night")).toBeVisible();
 });
 
+interface Seen {
+  name: string;
+  cards: { resource: string; cards: { holders: unknown[] }[] }[];
+}
+
+test("whole cards are asked for by their numbers", async ({ page }) => {
+  test.setTimeout(120_000);
+  await signIn(page.request);
+  // A node on whose cards nobody is, whatever they are called there.
+  const { items } = (await (await page.request.get("/api/v1/nodes?limit=500")).json()) as { items: Seen[] };
+  const idle = items.find(({ cards: [kind] }) => kind?.cards.every((one) => one.holders.length === 0));
+  await page.goto("/workspaces/new");
+  await page.getByLabel("Name").fill("numbered");
+  await page.getByRole("combobox", { name: "Image" }).fill("busybox");
+  await page.getByLabel("Kind of card").selectOption(idle?.cards[0]?.resource ?? "");
+  await page.getByLabel("Which cards").fill("6-x");
+  await page.getByRole("button", { name: "Create workspace" }).click();
+  await expect(page.getByText(/Numbers from 0 to 127/)).toBeVisible();
+  await page.getByLabel("Which cards").fill("");
+  // The cards of a node are shown as soon as one is chosen.
+  await page.getByRole("button", { name: /^Volumes, environment/ }).click();
+  await page.getByLabel("Node", { exact: true }).selectOption(idle?.name ?? "");
+  const cards = page.getByRole("checkbox", { name: /^\d+ · / });
+  const last = (await cards.count()) - 1;
+  // The boxes themselves are drawn by their labels.
+  for (const number of [1, last]) await page.getByText(new RegExp(`^${number} · `)).click();
+  await expect(page.getByText(/Numbers from 0 to 127/)).toHaveCount(0);
+  await shot(page, "card-numbers");
+  await accessible(page);
+  await page.getByRole("button", { name: "Create workspace" }).click();
+  await expect(page.getByText(new RegExp(`^2 × .+ \\(1, ${last}\\)$`))).toBeVisible();
+  await expect(page.locator('[data-phase="Running"]').first()).toBeVisible({ timeout: 30_000 });
+  await shot(page, "card-numbers-given");
+});
+
 test("a plain user finds what is his, and is told kindly what is not", async ({ browser, playwright }) => {
   const admin = await playwright.request.newContext({ baseURL: process.env.MAAR_BASE });
   await signIn(admin);
@@ -250,6 +289,7 @@ test("on a telephone the menu folds away, and nothing sticks out", async ({ page
     ["workspace", `/workspaces/${namespace}/notebook`],
     ["workspace-connect", `/workspaces/${namespace}/notebook?tab=connect`],
     ["job", `/jobs/${namespace}/train`],
+    ["job-connect", `/jobs/${namespace}/train?tab=connect`],
     ["job-yaml", `/jobs/${namespace}/train?tab=yaml`],
   ];
   for (const [name, path] of [...pages, ...details, ...work]) {
@@ -259,6 +299,11 @@ test("on a telephone the menu folds away, and nothing sticks out", async ({ page
     const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     expect.soft(over, `${name} is wider than the window`).toBeLessThanOrEqual(0);
   }
+  // What can be done with a port is reached by the thumb, not by pushing a table aside.
+  await page.goto(`/workspaces/${namespace}/notebook?tab=connect`);
+  const ports = page.getByRole("list", { name: "Programs and ports" });
+  await expect(ports.getByRole("button", { name: "Share port 3000" })).toBeVisible();
+  await expect.poll(() => ports.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
   await page.getByRole("button", { name: "Menu" }).click();
   await expect(page.getByRole("link", { name: "Heat map" })).toBeVisible();
   await shot(page, "narrow-menu");

@@ -3,8 +3,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, type Page, test } from "@playwright/test";
+import { parse } from "yaml";
+import { codeServer } from "./codeserver";
+import { fetched, give } from "./fetched";
 import { absent, accessible, headers, shot, signIn } from "./helpers";
-import { give, jupyterLab, workspace } from "./jupyter";
+import { jupyterLab, workspace } from "./jupyter";
 import { freePort } from "./port.mjs";
 
 const python = ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path));
@@ -108,7 +111,7 @@ test("a program is opened, shared by link, and no longer shared", async ({ page,
   await page.getByRole("button", { name: "Stop sharing" }).click();
   await accessible(page);
   await dialog.getByRole("button", { name: "Stop sharing" }).click();
-  await expect(page.getByText("Only I")).toBeVisible();
+  await expect(page.getByText("Only me")).toBeVisible();
   await expect.poll(async () => (await guest.reload())?.status(), { timeout: 60_000 }).toBe(401);
   await shot(guest, "ports-refused");
   expect((await guest.goto(link))?.status()).toBe(401);
@@ -156,6 +159,58 @@ test("a notebook of a real Jupyter runs a cell", async ({ page }) => {
   }).toPass({ timeout: 180_000 });
   expect(sockets.some((path) => /\/api\/kernels\/.*\/channels$/.test(path))).toBe(true);
   await shot(lab, "ports-jupyter");
+  await page.request.delete(api, { headers });
+  server.close();
+});
+
+/** What the Pod of a workspace of a type runs. */
+async function commandOf(page: Page, type: string): Promise<string[]> {
+  const data = { name: "of-type", image: "none", type, cpu: "100m", memory: "64Mi" };
+  const made = await page.request.post("/api/v1/workspaces", { headers, data });
+  expect(made.ok(), await made.text()).toBe(true);
+  const { namespace } = (await made.json()) as { namespace: string };
+  const pod = () => page.request.get(`/api/v1/pods/${namespace}/of-type/yaml`);
+  await expect.poll(async () => (await pod()).status(), { timeout: 30_000 }).toBe(200);
+  const { spec } = parse(await (await pod()).text()) as { spec: { containers: { command: string[] }[] } };
+  await page.request.delete(`/api/v1/workspaces/${namespace}/of-type`, { headers });
+  return spec.containers[0]?.command ?? [];
+}
+
+test("an editor of a real code-server opens, and a terminal in it", async ({ page }) => {
+  test.setTimeout(600_000);
+  await signIn(page.request);
+  test.skip(!(await local(page)));
+  const folder = await codeServer();
+  test.skip(!folder);
+  const server = await give(folder ?? "");
+  const port = await freePort();
+  const words = (await commandOf(page, "CodeServer")).map((word) => (word === "8080" ? String(port) : word));
+  expect(words).toContain(String(port));
+  const api = await connectTo(page, "editor", {
+    cpu: "500m",
+    memory: "2Gi",
+    command: fetched(server, words),
+    // Variables that images set, and that code-server would rather listen to than to its options.
+    env: {
+      HOME: "/tmp",
+      PATH: "/tmp/fetched/node_modules/.bin:/usr/bin:/bin",
+      CODE_SERVER_HOST: "0.0.0.0",
+      PORT: "1",
+    },
+    ports: [{ name: "code-server", port }],
+  });
+  const editor = await open(page, "Open code-server");
+  const [asked, sockets]: [string[], string[]] = [[], []];
+  editor.on("request", (request) => asked.push(new URL(request.url()).host));
+  editor.on("websocket", (socket) => sockets.push(new URL(socket.url()).host));
+  await editor.reload();
+  await expect(editor.locator(".monaco-workbench .part.editor")).toBeVisible({ timeout: 120_000 });
+  await editor.keyboard.press("Control+Backquote");
+  await expect(editor.locator(".terminal-wrapper .xterm")).toBeVisible({ timeout: 60_000 });
+  const { host } = new URL(editor.url());
+  expect(sockets.length).toBeGreaterThan(0);
+  expect(new Set([...asked, ...sockets].filter((one) => one && one !== host))).toEqual(new Set());
+  await shot(editor, "ports-code-server");
   await page.request.delete(api, { headers });
   server.close();
 });

@@ -25,7 +25,8 @@ function find(names) {
 }
 
 /** Where things are kept that are made once for a build, and the list of what is absent. */
-const kept = join(process.env.CARGO_TARGET_DIR ?? join(repository, "target"), "tmp");
+const built = process.env.CARGO_TARGET_DIR ?? join(repository, "target");
+const kept = join(built, "tmp");
 
 function absent(what) {
   const line = `absent: ${what}`;
@@ -96,7 +97,7 @@ async function main() {
     absent("chromium: the walk of a browser through the pages did not run");
     return 0;
   }
-  const binary = resolve(web, process.env.MAAR_BIN ?? "../target/debug/maar");
+  const binary = resolve(web, process.env.MAAR_BIN ?? join(built, "debug", "maar"));
   if (!existsSync(binary)) throw new Error(`${binary} is not there: build it, or name it by MAAR_BIN`);
   const folder = mkdtempSync(join(tmpdir(), "maar-e2e-"));
   try {

@@ -1,26 +1,28 @@
-// Ways into a workspace from one's own machine: SSH, editors, and the programs that listen in it.
+// Ways into a workspace or a job from one's own machine: SSH, editors, and the programs that listen in it.
 import { Alert, Anchor, Button, Group, Stack, Text } from "@mantine/core";
 import { IconBrandVscode, IconInfoCircle, IconPlugConnected } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import type { SshGateway, WorkspaceDetail } from "../api/types";
+import type { SshGateway } from "../api/types";
 import { useMe } from "../app/session";
 import { Panel } from "../ui/Panel";
 import { Empty, Loaded } from "../ui/states";
 import { Command } from "./Command";
 import { isOffered, sshKeysQuery, sshQuery } from "./offer";
 import { PortsPanel } from "./PortsPanel";
-import { readerOf } from "./ports";
+import { type Behind, readerOf } from "./ports";
 import { HostKeys } from "./SshPanel";
-import { codeLink, copyCommand, gatewayLink, loginOf, sshCommand } from "./ssh";
+import { codeLink, copyCommand, folderOf, gatewayLink, loginOf, sshCommand } from "./ssh";
 
-export function ConnectTab({ workspace }: { workspace: WorkspaceDetail }) {
+export function ConnectTab(behind: Behind) {
   const { t } = useTranslation();
   const me = useMe();
-  const ssh = useQuery(sshQuery);
-  const reader = readerOf(me, workspace);
-  const running = workspace.phase === "Running";
+  const { kind, work } = behind;
+  // Jobs are not entered by SSH.
+  const ssh = useQuery({ ...sshQuery, enabled: kind === "workspaces" });
+  const reader = readerOf(me, work);
+  const running = work.phase === "Running";
   return (
     <Stack gap="lg">
       {!running && (
@@ -28,12 +30,18 @@ export function ConnectTab({ workspace }: { workspace: WorkspaceDetail }) {
           {t("connect.notRunningText")}
         </Empty>
       )}
-      <PortsPanel workspace={workspace} reader={reader} />
+      <PortsPanel behind={behind} reader={reader} />
       {/* To be inside is for the owner alone. */}
-      {running && reader.own && isOffered(ssh) !== false && (
+      {kind === "workspaces" && running && reader.own && isOffered(ssh) !== false && (
         <Panel title={t("connect.ssh")}>
           <Loaded query={ssh} rows={2}>
-            {(gateway) => <Ssh gateway={gateway} login={loginOf(workspace, me.namespace)} />}
+            {(gateway) => (
+              <Ssh
+                gateway={gateway}
+                login={loginOf(work, me.namespace)}
+                folder={folderOf(work.spec as never)}
+              />
+            )}
           </Loaded>
         </Panel>
       )}
@@ -41,7 +49,7 @@ export function ConnectTab({ workspace }: { workspace: WorkspaceDetail }) {
   );
 }
 
-function Ssh({ gateway, login }: { gateway: SshGateway; login: string }) {
+function Ssh({ gateway, login, folder }: { gateway: SshGateway; login: string; folder: string }) {
   const { t } = useTranslation();
   const keys = useQuery(sshKeysQuery);
   return (
@@ -63,13 +71,13 @@ function Ssh({ gateway, login }: { gateway: SshGateway; login: string }) {
         <Group gap="xs">
           <Button
             component="a"
-            href={codeLink(gateway, login)}
+            href={codeLink(gateway, login, folder)}
             variant="default"
             leftSection={<IconBrandVscode size={18} />}
           >
             VS Code
           </Button>
-          <Button component="a" href={gatewayLink(gateway, login)} variant="default">
+          <Button component="a" href={gatewayLink(gateway, login, folder)} variant="default">
             JetBrains Gateway
           </Button>
         </Group>

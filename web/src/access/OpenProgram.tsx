@@ -2,20 +2,18 @@ import { Button } from "@mantine/core";
 import { IconExternalLink } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
-import type { WorkspaceDetail } from "../api/types";
 import { useMe } from "../app/session";
-import { offersOf, portsQuery, programOf, programTitle, readerOf } from "./ports";
+import { type Behind, offersOf, portsQuery, programOf, programTitle, readerOf } from "./ports";
 import { useOpenPort } from "./useOpenPort";
 
-/** Opens what the workspace was made for, if it is a program with pages and the reader may see them. */
-export function OpenProgram({ workspace }: { workspace: WorkspaceDetail }) {
+/** Opens what the work was made for, if it is a program with pages and the reader may see them. */
+export function OpenProgram({ kind, work }: Behind) {
   const { t } = useTranslation();
   const me = useMe();
-  const open = useOpenPort(workspace);
-  const ports = useQuery(portsQuery(workspace)).data;
-  const program = programOf(workspace.type, ports?.items ?? []);
-  if (!program?.name || ports?.served === false || !offersOf(program, readerOf(me, workspace)).open)
-    return null;
+  const open = useOpenPort(kind, work);
+  const ports = useQuery(portsQuery(kind, work)).data;
+  const program = programOf(work.type, ports?.items ?? []);
+  if (!program?.name || ports?.served === false || !offersOf(program, readerOf(me, work)).open) return null;
   return (
     <Button
       leftSection={<IconExternalLink size={18} />}

@@ -3,15 +3,15 @@ import { useForm } from "@mantine/form";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { PortView, WorkspaceDetail } from "../api/types";
+import type { PortView } from "../api/types";
 import { SmallForm } from "../forms/SmallForm";
 import { useSend } from "../forms/useSend";
 import { formatDuration } from "../ui/format";
 import { Once } from "../ui/Once";
-import { portsKey, shareCall } from "./ports";
+import { type Behind, portsKey, shareCall } from "./ports";
 
 interface Props {
-  workspace: WorkspaceDetail;
+  behind: Behind;
   port: PortView;
   onClose: () => void;
 }
@@ -20,7 +20,7 @@ interface Props {
 const lasting = [1, 8, 24, 7 * 24, 30 * 24];
 
 /** With whom a port is shared. A link is told once: the portal keeps no copy of it. */
-export function ShareForm({ workspace, port, onClose }: Props) {
+export function ShareForm({ behind: { kind: of, work }, port, onClose }: Props) {
   const { t, i18n } = useTranslation();
   const [link, setLink] = useState<string>();
   const before = port.sharing.kind;
@@ -29,9 +29,9 @@ export function ShareForm({ workspace, port, onClose }: Props) {
   });
   const { kind, hours } = form.values;
   const share = useSend(form, {
-    run: () => shareCall(workspace, port.port, { kind, hours: hours ? Number(hours) : undefined }),
+    run: () => shareCall(of, work, port.port, { kind, hours: hours ? Number(hours) : undefined }),
     done: t("ports.shared"),
-    changes: [portsKey(workspace)],
+    changes: [portsKey(of, work)],
     onDone: (made) => (made.link ? setLink(made.link) : onClose()),
   });
   if (link) return <Once warning={t("ports.linkOnce")} text={link} onKept={onClose} />;
@@ -52,7 +52,7 @@ export function ShareForm({ workspace, port, onClose }: Props) {
             <Radio
               key={one}
               value={one}
-              label={t(`ports.kinds.${one}`, { account: workspace.account })}
+              label={t(`ports.kinds.${one}`, { account: work.account })}
               description={t(`ports.kindTexts.${one}`)}
             />
           ))}

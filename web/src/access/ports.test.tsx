@@ -243,7 +243,7 @@ describe("a workspace", () => {
     expect(await screen.findByText("8888 · jupyter")).toBeTruthy();
     expect(screen.getByText("Only the owner")).toBeTruthy();
     expect(screen.queryByText("SSH and editors")).toBeNull();
-    const ports = within(screen.getByRole("region", { name: "Programs and ports" }));
+    const ports = within(screen.getByRole("list", { name: "Programs and ports" }));
     expect(ports.getAllByRole("button").map((one) => one.getAttribute("aria-label"))).toEqual([
       "Open port 3000",
     ]);

@@ -1,26 +1,27 @@
-// Programs that listen in a workspace: which there are, and what the reader may do with them.
+// Programs that listen in a workspace or a job: which there are, and what the reader may do with them.
 import { queryOptions } from "@tanstack/react-query";
 import { client, take } from "../api/client";
-import type { PortView, WorkspaceDetail } from "../api/types";
-import { type Work, workKey } from "../work/work";
+import type { JobDetail, PortView, WorkspaceDetail } from "../api/types";
+import { type Kind, type Work, workKey } from "../work/work";
 import { once } from "./offer";
 
-export const portsKey = (workspace: Work) => [...workKey("workspaces", workspace), "ports"];
+/** What has ports, with what is told of it. */
+export type Behind = { kind: "workspaces"; work: WorkspaceDetail } | { kind: "jobs"; work: JobDetail };
 
-export const portsQuery = ({ namespace, name }: Work) =>
+export const portsKey = (kind: Kind, work: Work) => [...workKey(kind, work), "ports"];
+
+export const portsQuery = (kind: Kind, { namespace, name }: Work) =>
   queryOptions({
     retryOnMount: once.retryOnMount,
-    queryKey: portsKey({ namespace, name }),
+    queryKey: portsKey(kind, { namespace, name }),
     queryFn: () =>
-      take(
-        client.GET("/api/v1/workspaces/{namespace}/{name}/ports", { params: { path: { namespace, name } } }),
-      ),
+      take(client.GET(`/api/v1/${kind}/{namespace}/{name}/ports`, { params: { path: { namespace, name } } })),
   });
 
 /** Says who may see a port, besides the owner; the answer has the link, if it is one. */
-export const shareCall = ({ namespace, name }: Work, port: number, body: Sharing) =>
+export const shareCall = (kind: Kind, { namespace, name }: Work, port: number, body: Sharing) =>
   take(
-    client.PUT("/api/v1/workspaces/{namespace}/{name}/ports/{port}/sharing", {
+    client.PUT(`/api/v1/${kind}/{namespace}/{name}/ports/{port}/sharing`, {
       params: { path: { namespace, name, port: String(port) } },
       body,
     }),
@@ -31,7 +32,7 @@ interface Sharing {
   hours?: number;
 }
 
-/** Who looks at a workspace. */
+/** Who looks at it. */
 export interface Reader {
   /** It is his. */
   own: boolean;
@@ -41,10 +42,10 @@ export interface Reader {
 
 type User = { namespace: string; platformAdmin: boolean; accounts: Record<string, string> };
 
-export function readerOf(me: User, workspace: Pick<WorkspaceDetail, "namespace" | "account">): Reader {
+export function readerOf(me: User, work: Pick<WorkspaceDetail, "namespace" | "account">): Reader {
   return {
-    own: workspace.namespace === me.namespace,
-    looksAfter: me.platformAdmin || me.accounts[workspace.account] === "admin",
+    own: work.namespace === me.namespace,
+    looksAfter: me.platformAdmin || me.accounts[work.account] === "admin",
   };
 }
 
@@ -54,10 +55,13 @@ export function offersOf(port: PortView, { own, looksAfter }: Reader) {
   return { open: own || kind === "account", share: own, end: kind !== "private" && (own || looksAfter) };
 }
 
-const programs = { Terminal: undefined, Jupyter: "jupyter", CodeServer: "code-server" } as const;
+const programs: Partial<Record<Behind["work"]["type"], string>> = {
+  Jupyter: "jupyter",
+  CodeServer: "code-server",
+};
 
-/** The port of what a workspace of this type is made for. */
-export function programOf(type: WorkspaceDetail["type"], ports: PortView[]): PortView | undefined {
+/** The port of what work of this type is made for. */
+export function programOf(type: Behind["work"]["type"], ports: PortView[]): PortView | undefined {
   return ports.find((one) => one.name && one.name === programs[type]);
 }
 

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { codeLink, commentOf, copyCommand, faultOfKey, gatewayLink, loginOf, sshCommand } from "./ssh";
+import {
+  codeLink,
+  commentOf,
+  copyCommand,
+  faultOfKey,
+  folderOf,
+  gatewayLink,
+  loginOf,
+  sshCommand,
+} from "./ssh";
 
 const key = `ssh-ed25519 ${"A".repeat(68)} ada@laptop`;
 
@@ -42,15 +51,42 @@ describe("the way into a workspace", () => {
   });
 
   it("opens editors", () => {
-    expect(codeLink(gateway, "desk")).toBe("vscode://vscode-remote/ssh-remote+desk@gpu.example:2222/root");
-    expect(codeLink({ host: "::1", port: 22 }, "desk")).toContain("desk@[::1]:22/");
-    const link = new URL(gatewayLink(gateway, "desk"));
+    expect(codeLink(gateway, "desk", "/root")).toBe(
+      "vscode://vscode-remote/ssh-remote+desk@gpu.example:2222/root",
+    );
+    expect(codeLink(gateway, "desk", "/work/a b#c")).toMatch(/:2222\/work\/a%20b%23c$/);
+    expect(codeLink({ host: "::1", port: 22 }, "desk", "/root")).toContain("desk@[::1]:22/");
+    const link = new URL(gatewayLink(gateway, "desk", "/home/ada"));
     expect(Object.fromEntries(new URLSearchParams(link.hash.slice(1)))).toMatchObject({
       type: "ssh",
       host: "gpu.example",
       port: "2222",
       user: "desk",
-      projectPath: "/root",
+      projectPath: "/home/ada",
     });
+  });
+
+  it.each([
+    ["nothing is known", undefined, "/root"],
+    ["nothing is said", { env: [], volumes: [] }, "/root"],
+    [
+      "it names its home",
+      { env: [{ name: "HOME", value: "/home/ada" }], volumes: [{ path: "/work" }] },
+      "/home/ada",
+    ],
+    [
+      "it has a volume",
+      { env: [{ name: "A", value: "/b" }], volumes: [{ path: "/work" }, { path: "/c" }] },
+      "/work",
+    ],
+    ["its home is no folder", { env: [{ name: "HOME", value: "here" }] }, "/root"],
+    [
+      "its home is put together",
+      { env: [{ name: "HOME", value: "/home/$(USER)" }], volumes: [{ path: "/w" }] },
+      "/w",
+    ],
+    ["its home is from a secret", { env: [{ name: "HOME" }] }, "/root"],
+  ])("opens the folder of the work where %s", (_, spec, folder) => {
+    expect(folderOf(spec)).toBe(folder);
   });
 });

@@ -53,20 +53,37 @@ export function copyCommand({ host, port }: Gateway, login: string): string {
 /** Addresses in the form that links want them in: those with colons in brackets. */
 const bracketed = (host: string) => (host.includes(":") && !host.startsWith("[") ? `[${host}]` : host);
 
-/** Opens VS Code's remote window in the workspace. */
-export function codeLink({ host, port }: Gateway, login: string): string {
-  return `vscode://vscode-remote/ssh-remote+${encodeURIComponent(login)}@${bracketed(host)}:${port}/root`;
+interface Spec {
+  env?: { name: string; value?: string | null }[];
+  volumes?: { path: string }[];
+}
+
+/**
+ * The folder that editors open: the home that the workspace names, else its first volume, where work outlives the Pod,
+ * else the home of root, whom most images run as. Editors take no `~`, and to open `/` they would watch all files there.
+ */
+export function folderOf(spec: Spec | null | undefined): string {
+  const home = spec?.env?.find(({ name }) => name === "HOME")?.value;
+  // What is put together in the Pod, as $(USER) is, is not known here.
+  if (home?.startsWith("/") && !home.includes("$(")) return home;
+  return spec?.volumes?.[0]?.path ?? "/root";
+}
+
+/** Opens VS Code's remote window in a folder of the workspace. */
+export function codeLink({ host, port }: Gateway, login: string, folder: string): string {
+  const path = folder.split("/").map(encodeURIComponent).join("/");
+  return `vscode://vscode-remote/ssh-remote+${encodeURIComponent(login)}@${bracketed(host)}:${port}${path}`;
 }
 
 /** Opens JetBrains Gateway with the connection filled in. */
-export function gatewayLink({ host, port }: Gateway, login: string): string {
+export function gatewayLink({ host, port }: Gateway, login: string, folder: string): string {
   const said = new URLSearchParams({
     type: "ssh",
     deploy: "false",
     host,
     port: String(port),
     user: login,
-    projectPath: "/root",
+    projectPath: folder,
   });
   return `jetbrains-gateway://connect#${said}`;
 }

@@ -13,6 +13,8 @@ import { PoolsInput } from "./PoolsInput";
 import { ResourcesInput } from "./ResourcesInput";
 import { pairsOf, resourcesOf } from "./tree";
 
+/** What is limited by count, too: nothing is kept free for a number of workspaces. */
+const counted = new Set(["capability", "memberCapability"]);
 const isWeight = (value: number | string) => Number.isInteger(Number(value)) && Number(value) >= 1;
 
 /** Makes an account, or changes one. */
@@ -96,6 +98,7 @@ export function AccountForm({ account, onDone }: { account?: AccountDetail; onDo
           text={t(`accounts.${field}Text`)}
           rows={form.values[field]}
           error={form.errors[field]}
+          others={counted.has(field) ? ["pods", "workspaces"] : undefined}
           onChange={(rows) => form.setFieldValue(field, rows)}
         />
       ))}

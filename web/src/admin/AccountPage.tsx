@@ -27,8 +27,6 @@ export function AccountPage() {
   const query = useQuery({
     queryKey: ["accounts", "one", name],
     queryFn: () => take(client.GET("/api/v1/accounts/{name}", { params: { path: { name } } })),
-    // What is used is counted by the scheduler, some time after work has begun or ended.
-    refetchInterval: 15_000,
   });
   return (
     <>

@@ -21,8 +21,7 @@ export function AccountsPage() {
   const { t } = useTranslation();
   const me = useMe();
   const [opened, modal] = useDisclosure();
-  // What is used is counted by the scheduler, some time after work has begun or ended.
-  const query = useQuery({ ...accountsQuery, refetchInterval: 15_000 });
+  const query = useQuery(accountsQuery);
   const create = me.platformAdmin && (
     <Button leftSection={<IconPlus size={18} />} onClick={modal.open}>
       {t("accounts.new")}

@@ -30,6 +30,7 @@ export function AuditDetails({ entry }: { entry: AuditEntry }) {
     <Stack gap="md" py="xs">
       <Facts
         facts={[
+          [t("audit.code"), entry.action],
           [t("audit.when"), formatMoment(new Date(entry.at), i18n.language)],
           [t("audit.via"), [entry.actor.kind, entry.actor.via].filter(Boolean).join(" · ")],
           [t("sessions.address"), entry.address ?? "–"],

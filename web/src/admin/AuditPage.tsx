@@ -1,4 +1,4 @@
-import { Button, Group, Table, Text, TextInput, UnstyledButton } from "@mantine/core";
+import { Button, Group, NativeSelect, Table, Text, TextInput, UnstyledButton } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconChevronDown, IconChevronRight, IconDownload, IconHistory } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
@@ -12,14 +12,15 @@ import { YesNo } from "../ui/Status";
 import { Empty, Loaded } from "../ui/states";
 import { Rows } from "../ui/Table";
 import { AuditDetails, type AuditEntry } from "./AuditDetails";
-import { auditQuery } from "./audit";
+import { auditQuery, useAuditWords } from "./audit";
 
-const fields = ["actor", "action", "object", "request"] as const;
-type Filter = Record<(typeof fields)[number] | "from" | "until", string>;
+const fields = ["actor", "object", "request"] as const;
+type Filter = Record<(typeof fields)[number] | "action" | "from" | "until", string>;
 const nothing: Filter = { actor: "", action: "", object: "", request: "", from: "", until: "" };
 
 export function AuditPage() {
   const { t } = useTranslation();
+  const { actions } = useAuditWords();
   const [filter, setFilter] = useState(nothing);
   const [wanted] = useDebouncedValue(filter, 300);
   const asked = auditQuery(wanted);
@@ -50,6 +51,14 @@ export function AuditPage() {
         }
       />
       <Group mb="md" align="flex-end">
+        <NativeSelect
+          label={t("audit.action")}
+          value={filter.action}
+          onChange={set("action")}
+          data={[{ value: "", label: t("audit.everything") }, ...actions]}
+          flex={1}
+          miw={180}
+        />
         {fields.map((field) => (
           <TextInput
             key={field}
@@ -82,6 +91,7 @@ export function AuditPage() {
 
 function List({ items }: { items: AuditEntry[] }) {
   const { t, i18n } = useTranslation();
+  const words = useAuditWords();
   const [opened, setOpened] = useState<string>();
   return (
     <Rows
@@ -95,7 +105,11 @@ function List({ items }: { items: AuditEntry[] }) {
           <Fragment key={one.id}>
             <Table.Tr>
               <Table.Td>
-                <UnstyledButton aria-expanded={open} onClick={() => setOpened(open ? undefined : one.id)}>
+                <UnstyledButton
+                  display="block"
+                  aria-expanded={open}
+                  onClick={() => setOpened(open ? undefined : one.id)}
+                >
                   <Group gap={6} wrap="nowrap">
                     <Icon size={16} aria-hidden style={{ flex: "none" }} />
                     <Text size="sm" style={{ whiteSpace: "nowrap" }}>
@@ -105,10 +119,10 @@ function List({ items }: { items: AuditEntry[] }) {
                 </UnstyledButton>
               </Table.Td>
               <Table.Td>{one.actor.name}</Table.Td>
-              <Table.Td>{one.action}</Table.Td>
+              <Table.Td>{words.action(one.action)}</Table.Td>
               <Table.Td>
                 <Text size="sm">
-                  {one.objectKind} {one.objectName}
+                  {words.kind(one.objectKind)} {one.objectName}
                 </Text>
               </Table.Td>
               <Table.Td>

@@ -149,6 +149,7 @@ export function MemberForm({ account, member, onDone }: FormProps) {
         text={t("accounts.capText")}
         rows={form.values.cap}
         error={form.errors.cap}
+        others={["pods", "workspaces"]}
         onChange={(rows) => form.setFieldValue("cap", rows)}
       />
     </SmallForm>

@@ -1,10 +1,10 @@
 import { Alert, Anchor, Group, SimpleGrid, Stack, Table, Text } from "@mantine/core";
 import { IconUsersGroup } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 import { client, take } from "../api/client";
-import type { NodeDetail, NodePod } from "../api/types";
+import type { NodeDetail, NodePod, Usage as UsageOf } from "../api/types";
 import { Facts } from "../ui/Facts";
 import { givenTitle } from "../ui/format";
 import { ResourceMeter } from "../ui/Meter";
@@ -14,9 +14,19 @@ import { inOrder, useResourceTitle } from "../ui/resources";
 import { podPhase, Status, YesNo } from "../ui/Status";
 import { Loaded } from "../ui/states";
 import { Rows } from "../ui/Table";
+import { UsageChart } from "../ui/UsageChart";
 import { LabelsPanel } from "./LabelsPanel";
 import { NodeActions } from "./NodeActions";
 import { TaintsPanel } from "./TaintsPanel";
+
+const usageQuery = (name: string) =>
+  queryOptions({
+    queryKey: ["nodes", "usage", name],
+    // Measurements are not told by the stream of changes.
+    refetchInterval: 15_000,
+    queryFn: async () =>
+      (await take(client.GET("/api/v1/nodes/{name}/usage", { params: { path: { name } } }))) as UsageOf,
+  });
 
 export function NodePage() {
   const { t } = useTranslation();
@@ -75,6 +85,7 @@ function Details({ node }: { node: NodeDetail }) {
           ))}
         </SimpleGrid>
       </Panel>
+      {node.cards.length > 0 && <Usage name={node.name} />}
       {node.conditions && (
         <Panel title={t("nodes.conditions")}>
           <Facts
@@ -95,6 +106,11 @@ function Details({ node }: { node: NodeDetail }) {
       {node.podList && <Pods pods={node.podList} />}
     </Stack>
   );
+}
+
+/** What its cards did, whoever was on them. */
+function Usage({ name }: { name: string }) {
+  return <Loaded query={useQuery(usageQuery(name))}>{(usage) => <UsageChart usage={usage} />}</Loaded>;
 }
 
 function Pods({ pods }: { pods: NodePod[] }) {

@@ -13,10 +13,12 @@ interface Props {
   rows: Pair[];
   error?: ReactNode;
   onChange: (rows: Pair[]) => void;
+  /** What can be said besides cards, cores and memory. */
+  others?: string[];
 }
 
 /** Amounts of resources. */
-export function ResourcesInput({ title, text, rows, error, onChange }: Props) {
+export function ResourcesInput({ title, text, rows, error, onChange, others = [] }: Props) {
   const { t } = useTranslation();
   const kinds = cardChoices(useQuery(nodesQuery).data ?? []).map((one) => one.resource);
   return (
@@ -33,7 +35,7 @@ export function ResourcesInput({ title, text, rows, error, onChange }: Props) {
         <>
           <Autocomplete
             aria-label={t("accounts.resource")}
-            data={[...kinds, "cpu", "memory"]}
+            data={[...kinds, "cpu", "memory", ...others]}
             value={row.name}
             onChange={(name) => change({ name })}
           />

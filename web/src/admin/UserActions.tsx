@@ -3,6 +3,7 @@ import {
   IconCalendarOff,
   IconDeviceDesktop,
   IconDots,
+  IconGauge,
   IconKey,
   IconShield,
   IconShieldOff,
@@ -63,6 +64,15 @@ export function UserActions({ user, onPassword }: Props) {
             leftSection={<IconDeviceDesktop size={16} />}
           >
             {t("users.sessions")}
+          </Menu.Item>
+          <Menu.Item
+            component={Link}
+            to="/admin/users/$user/limits"
+            params={{ user: user.id } as never}
+            search={{ name: user.name } as never}
+            leftSection={<IconGauge size={16} />}
+          >
+            {t("users.limits")}
           </Menu.Item>
           <Menu.Item leftSection={<IconKey size={16} />} onClick={() => setAsking("reset")}>
             {t("users.reset")}

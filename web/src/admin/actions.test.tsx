@@ -11,7 +11,7 @@ const bob = { id: "u-2", name: "bob", expires: "2027-01-31T12:00:00Z" };
 async function end(day: string) {
   const changes = portal();
   showPage(<UserEnd user={bob as never} onClose={() => {}} />);
-  const input = (await screen.findByLabelText(/^Ends/)) as HTMLInputElement;
+  const input = (await screen.findByLabelText(/^Expires/)) as HTMLInputElement;
   expect(input.value).toBe("2027-01-31");
   await userEvent.clear(input);
   if (day) await userEvent.type(input, day);

@@ -65,6 +65,19 @@ it("reads nodes again once for many changes", () => {
   expect(nodes.length).toBe(1);
 });
 
+it.each([
+  ["volume", { namespace: "a", name: "data" }, "volumes"],
+  ["app", { namespace: "a", name: "board" }, "apps"],
+  ["account", { name: "physics" }, "accounts"],
+  ["quota", { namespace: "a" }, "quota"],
+])("reads again what a change of a %s is about, and nothing else", (topic, data, key) => {
+  const invalidate = vi.spyOn(queries, "invalidateQueries");
+  FakeSource.last.say(topic, { ...data, gone: false });
+  FakeSource.last.say(topic, { ...data, gone: true });
+  vi.advanceTimersByTime(200);
+  expect(invalidate.mock.calls.map(([filter]) => filter?.queryKey)).toEqual([[key]]);
+});
+
 it("comes back after it was lost, and reads everything again", () => {
   FakeSource.last.say("ready");
   expect(live.state).toBe("live");

@@ -9,6 +9,9 @@ const backoff = { firstMs: 1000, mostMs: 30_000 };
 /** A busy cluster changes nodes many times a second; reading them again this often is enough for eyes. */
 const gatherMs = 150;
 
+/** What is read again when the stream tells of a change that it says no more of. */
+const news = { volume: "volumes", app: "apps", account: "accounts", quota: "quota" };
+
 export class Live {
   private source: EventSource | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -58,6 +61,8 @@ export class Live {
       this.become("live");
     });
     source.addEventListener("reload", () => void this.queries.invalidateQueries());
+    // Of these only that there is news: what is shown of them depends on who looks.
+    for (const [topic, key] of Object.entries(news)) source.addEventListener(topic, () => this.gather(key));
     for (const topic of ["workspace", "job", "node"] as const) {
       source.addEventListener(topic, (event) => {
         const change = readChange(topic, (event as MessageEvent<string>).data);

@@ -151,7 +151,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Changes of workspaces, jobs and nodes as they happen, as server-sent events */
+        /** Changes of workspaces, jobs, nodes, volumes, applications, quotas and accounts as they happen, as server-sent events */
         get: operations["streamChanges"];
         put?: never;
         post?: never;
@@ -293,6 +293,40 @@ export interface paths {
         };
         /** What happened to it and its first Pods, newest first */
         get: operations["getJobEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{namespace}/{name}/exec": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A command inside it, by WebSocket: the first byte of a message says 0 input, 1 output, 2 errors, 3 end */
+        get: operations["execInJob"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{namespace}/{name}/forward": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One connection to a port of it, by WebSocket: binary messages are what goes through, both ways */
+        get: operations["forwardJobPort"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1855,7 +1889,7 @@ export interface components {
     schemas: {
         /** @description What an account may have. What is not said stays, or is as usual for a new one. */
         AccountChange: {
-            /** @description Never more than this. */
+            /** @description Never more than this; `workspaces` counts those that there are, suspended ones too. */
             capability?: components["schemas"]["ResourceList"] | null;
             /** @description Its fair part. */
             deserved?: components["schemas"]["ResourceList"] | null;
@@ -1864,7 +1898,7 @@ export interface components {
             everyone?: boolean | null;
             /** @description Kept free for it even when it is idle. */
             guaranteed?: components["schemas"]["ResourceList"] | null;
-            /** @description The most a member may have who has no cap of his own. */
+            /** @description The most a member may have who has no cap of his own; `workspaces` as above. */
             memberCapability?: components["schemas"]["ResourceList"] | null;
             /** @description The account it is part of; an empty text makes it a root. */
             parent?: string | null;
@@ -2096,12 +2130,18 @@ export interface components {
         CardUsage: {
             /** @description Its node and number. */
             card: string;
+            /** Format: uint32 */
+            index: number;
+            /** @description Where it is. */
+            node: string;
             /** @description Time in seconds since 1970, use in percent, memory in bytes. */
             points: [
                 number,
                 number | null,
                 number | null
             ][];
+            /** @description Which kind of card: a node may have several, each of which begins with a card 0. */
+            resource: string;
         };
         /** @description The cards that a Pod holds. */
         CardUse: {
@@ -2291,6 +2331,16 @@ export interface components {
             /** @description A word of it; as often as it has words. */
             command: string[];
             /**
+             * @description The container; the one that the Pod itself prefers if it is not said.
+             * @default null
+             */
+            container: string | null;
+            /**
+             * @description Of a job: which of its Pods; the first that runs if it is not said.
+             * @default null
+             */
+            pod: string | null;
+            /**
              * Format: uint16
              * @description How high it is.
              * @default null
@@ -2332,6 +2382,8 @@ export interface components {
         };
         /** @description Which port. */
         ForwardQuery: {
+            /** @description Of a job: which of its Pods; the first that runs if it is not said. */
+            pod?: string | null;
             /** @description Between 1 and 65535. */
             port: string;
         };
@@ -2571,7 +2623,8 @@ export interface components {
                     } | null;
                     /**
                      * Format: int32
-                     * @description How many of them must be able to start, and be left, for the job to go on; all of them if it is not said.
+                     * @description How many of them must be able to start, and be left, for the job to go on. If it is not said, all of them; of the workers
+                     *     of an elastic job as many as `launch.elastic.minPods` asks for.
                      */
                     min?: number | null;
                     /**
@@ -2772,7 +2825,7 @@ export interface components {
                 maxRestarts: number;
                 /**
                  * Format: int32
-                 * @description It goes on with this many.
+                 * @description It starts, and goes on, with this many.
                  */
                 minPods: number;
             } | null;
@@ -3005,7 +3058,7 @@ export interface components {
         };
         /** @description An account to be made. */
         NewAccount: {
-            /** @description Never more than this. */
+            /** @description Never more than this; `workspaces` counts those that there are, suspended ones too. */
             capability?: components["schemas"]["ResourceList"] | null;
             /** @description Its fair part. */
             deserved?: components["schemas"]["ResourceList"] | null;
@@ -3014,7 +3067,7 @@ export interface components {
             everyone?: boolean | null;
             /** @description Kept free for it even when it is idle. */
             guaranteed?: components["schemas"]["ResourceList"] | null;
-            /** @description The most a member may have who has no cap of his own. */
+            /** @description The most a member may have who has no cap of his own; `workspaces` as above. */
             memberCapability?: components["schemas"]["ResourceList"] | null;
             /** @description Letters a-z, digits and dashes, at most 63. */
             name: string;
@@ -3187,7 +3240,8 @@ export interface components {
                     } | null;
                     /**
                      * Format: int32
-                     * @description How many of them must be able to start, and be left, for the job to go on; all of them if it is not said.
+                     * @description How many of them must be able to start, and be left, for the job to go on. If it is not said, all of them; of the workers
+                     *     of an elastic job as many as `launch.elastic.minPods` asks for.
                      */
                     min?: number | null;
                     /**
@@ -3251,6 +3305,11 @@ export interface components {
             /** @description With `csr`: the identifier that its name holds, `d-` and 24 digits of 0-9a-f, never used before. */
             id?: string | null;
             mode: components["schemas"]["KubeconfigMode"];
+            /**
+             * @description Whether what a device of this name had before is revoked once this one is made: a device has one. True if it is not
+             *     said; who knows his devices better than by their names says false, and revokes himself.
+             */
+            replace?: boolean | null;
         };
         /** @description What people say of an object. */
         NewMetadata: {
@@ -3908,6 +3967,11 @@ export interface components {
             capabilities: string[];
             /** @description Folders of nodes that workspaces may have, or folders below them. */
             hostPaths: components["schemas"]["HostPathView"][];
+            /**
+             * Format: int64
+             * @description The longest that Pods may take to stop, in seconds.
+             */
+            longestStopSeconds?: number | null;
             name: string;
             /** @description Classes of runtimes that Pods may name. */
             runtimeClasses: string[];
@@ -5207,6 +5271,70 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Page5"];
                 };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    execInJob: {
+        parameters: {
+            query?: {
+                /** @description How wide the screen is. */
+                columns?: number | null;
+                /** @description A word of it; as often as it has words. */
+                command?: string[];
+                /** @description The container; the one that the Pod itself prefers if it is not said. */
+                container?: string | null;
+                /** @description Of a job: which of its Pods; the first that runs if it is not said. */
+                pod?: string | null;
+                /** @description How high it is. */
+                rows?: number | null;
+                /** @description Whether it gets input. */
+                stdin?: boolean;
+                /** @description Whether it gets a screen. */
+                tty?: boolean;
+            };
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    forwardJobPort: {
+        parameters: {
+            query?: {
+                /** @description Of a job: which of its Pods; the first that runs if it is not said. */
+                pod?: string | null;
+                /** @description Between 1 and 65535. */
+                port?: string;
+            };
+            header?: never;
+            path: {
+                namespace: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Refused"];
         };
@@ -7372,6 +7500,10 @@ export interface operations {
                 columns?: number | null;
                 /** @description A word of it; as often as it has words. */
                 command?: string[];
+                /** @description The container; the one that the Pod itself prefers if it is not said. */
+                container?: string | null;
+                /** @description Of a job: which of its Pods; the first that runs if it is not said. */
+                pod?: string | null;
                 /** @description How high it is. */
                 rows?: number | null;
                 /** @description Whether it gets input. */
@@ -7401,6 +7533,8 @@ export interface operations {
     forwardPort: {
         parameters: {
             query?: {
+                /** @description Of a job: which of its Pods; the first that runs if it is not said. */
+                pod?: string | null;
                 /** @description Between 1 and 65535. */
                 port?: string;
             };

@@ -13,6 +13,12 @@ export const volumesQuery = queryOptions({
   queryFn: () => wholeList((query) => take(client.GET("/api/v1/volumes", { params: { query } }))),
 });
 
+/** More rights that administrators have granted. */
+export const profilesQuery = queryOptions({
+  queryKey: ["profiles"],
+  queryFn: () => wholeList((query) => take(client.GET("/api/v1/profiles", { params: { query } }))),
+});
+
 export const templatesQuery = (kind?: "workspace" | "job") =>
   queryOptions({
     queryKey: ["templates", kind ?? "all"],

@@ -174,6 +174,7 @@ export const tree = root.addChildren([
       adminPage("/admin/users", () => import("../admin/UsersPage"), "UsersPage"),
       adminPage("/admin/sessions", () => import("../admin/SessionsPage"), "SessionsPage"),
       adminPage("/admin/users/$user/sessions", () => import("../admin/UserSessionsPage"), "UserSessionsPage"),
+      adminPage("/admin/users/$user/limits", () => import("../admin/UserLimitsPage"), "UserLimitsPage"),
       adminPage("/admin/policies", () => import("../admin/PoliciesPage"), "PoliciesPage"),
       adminPage("/admin/audit", () => import("../admin/AuditPage"), "AuditPage"),
     ]),

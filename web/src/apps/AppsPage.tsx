@@ -19,8 +19,6 @@ export function AppsPage() {
   const query = useQuery({
     queryKey: ["apps"],
     queryFn: () => wholeList((query) => take(client.GET("/api/v1/apps", { params: { query } }))),
-    // Deployments are not in the stream of changes.
-    refetchInterval: 15_000,
   });
   return (
     <>

@@ -1,8 +1,18 @@
-import { Group, NativeSelect, NumberInput, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
+import {
+  Chip,
+  Group,
+  Input,
+  NativeSelect,
+  NumberInput,
+  SegmentedControl,
+  Stack,
+  Text,
+  TextInput,
+} from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { CardChoice, PlaceChoice } from "./choices";
-import type { CardValues } from "./values";
+import { type CardValues, indicesOf } from "./values";
 
 interface Props {
   value: CardValues;
@@ -18,6 +28,7 @@ interface Props {
 export function CardsInput({ value, onChange, choices, places = [], errors, path = "cards" }: Props) {
   const { t } = useTranslation();
   const kind = choices.find((one) => one.resource === value.resource);
+  const chosen = indicesOf(value.indices) ?? [];
   return (
     <Stack gap="sm">
       <Group align="flex-start" grow>
@@ -37,7 +48,9 @@ export function CardsInput({ value, onChange, choices, places = [], errors, path
             min={1}
             max={1024}
             allowDecimal={false}
-            value={value.count}
+            value={chosen.length || value.count}
+            // Who names cards has said how many.
+            disabled={chosen.length > 0}
             error={errors[`${path}.count`]}
             onChange={(count) => onChange({ ...value, count: Number(count) })}
           />
@@ -63,6 +76,14 @@ export function CardsInput({ value, onChange, choices, places = [], errors, path
           />
         )}
       </Group>
+      {value.resource && value.how === "count" && (
+        <NumbersInput
+          text={value.indices}
+          places={places}
+          error={errors[`${path}.indices`]}
+          onChange={(indices) => onChange({ ...value, indices })}
+        />
+      )}
       {value.resource && value.how !== "count" && (places.length > 0 || value.index !== undefined) && (
         <PlaceInput
           index={value.index}
@@ -94,6 +115,68 @@ export function CardsInput({ value, onChange, choices, places = [], errors, path
   );
 }
 
+interface NumbersProps {
+  text: string;
+  places: PlaceChoice[];
+  error: ReactNode;
+  onChange: (text: string) => void;
+}
+
+/** Which whole cards: those of the node that was chosen are shown, on any other they are typed. */
+function NumbersInput({ text, places, error, onChange }: NumbersProps) {
+  const { t } = useTranslation();
+  const label = usePlaceLabel();
+  const chosen = indicesOf(text);
+  const known = places.map((place) => place.index);
+  // What cannot be read, or is not there, can only be mended where it stands.
+  if (places.length === 0 || !chosen?.every((index) => known.includes(index))) {
+    return (
+      <TextInput
+        label={t("forms.cardIndices")}
+        description={t("forms.cardIndicesText")}
+        value={text}
+        error={error}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+    );
+  }
+  return (
+    <Chip.Group
+      multiple
+      value={chosen.map(String)}
+      onChange={(list) =>
+        onChange(
+          list
+            .map(Number)
+            .sort((a, b) => a - b)
+            .join(", "),
+        )
+      }
+    >
+      <Input.Wrapper
+        label={t("forms.cardIndices")}
+        labelElement="div"
+        description={t("forms.cardIndexText")}
+        error={error}
+      >
+        <Group gap="xs" mt={6}>
+          {places.map((place) => (
+            <Chip
+              key={place.index}
+              value={String(place.index)}
+              size="xs"
+              // Whole cards are not shared: one with anybody on it is taken.
+              disabled={place.holders > 0 && !chosen.includes(place.index)}
+            >
+              {label(place)}
+            </Chip>
+          ))}
+        </Group>
+      </Input.Wrapper>
+    </Chip.Group>
+  );
+}
+
 interface PlaceProps {
   index?: number;
   places: PlaceChoice[];
@@ -101,14 +184,20 @@ interface PlaceProps {
   onChange: (index: number | undefined) => void;
 }
 
-/** Which card of the node to take a part of. */
-function PlaceInput({ index, places, error, onChange }: PlaceProps) {
+/** A card with who is on it. */
+function usePlaceLabel() {
   const { t } = useTranslation();
-  const label = (place: PlaceChoice) => {
+  return (place: PlaceChoice) => {
     const who = place.taken ? t("forms.cardTaken") : t("forms.cardUsers", { count: place.holders });
     const used = place.used === undefined ? [] : [t("forms.cardUsed", { percent: place.used })];
     return [place.index, who, ...used].join(" · ");
   };
+}
+
+/** Which card of the node to take a part of. */
+function PlaceInput({ index, places, error, onChange }: PlaceProps) {
+  const { t } = useTranslation();
+  const label = usePlaceLabel();
   const known = places.map((place) => ({
     value: String(place.index),
     label: label(place),

@@ -10,7 +10,10 @@ export type Fault =
   | "reserved"
   | "twice"
   | "whole"
-  | "share";
+  | "share"
+  | "indices"
+  | "amount"
+  | "resourceTwice";
 
 export interface Pair {
   name: string;
@@ -27,6 +30,8 @@ export interface CardValues {
   memory: string;
   /** The card of the node to take a part of; any if it is not said. */
   index?: number;
+  /** Numbers of whole cards as people type them; any if it is empty. */
+  indices: string;
 }
 
 export interface MountValues {
@@ -35,7 +40,18 @@ export interface MountValues {
   readOnly: boolean;
 }
 
-export const noCards: CardValues = { resource: "", how: "count", count: 1, share: 0.5, memory: "8Gi" };
+export const noCards: CardValues = {
+  resource: "",
+  how: "count",
+  count: 1,
+  share: 0.5,
+  memory: "8Gi",
+  indices: "",
+};
+/** Where a fault of them may stand, which is over when they are changed. */
+export const cardFields = ["resource", "count", "share", "memory", "index", "indices"] as const;
+/** The highest number that a card can be asked for by. */
+const lastIndex = 127;
 
 const reservedVariables = new Set([
   "NVIDIA_VISIBLE_DEVICES",
@@ -78,10 +94,28 @@ export function faultOfCards(cards: CardValues): Fault | undefined {
   return cards.share > 0 && cards.share < 1 ? undefined : "share";
 }
 
+/** Numbers of cards, such as `0, 2-4`; nothing if they make no sense. */
+export function indicesOf(text: string): number[] | undefined {
+  const found: number[] = [];
+  for (const part of text.split(/[\s,]+/).filter(Boolean)) {
+    const [, first, last = first] = /^(\d{1,3})(?:-(\d{1,3}))?$/.exec(part) ?? [];
+    if (!first || Number(last) > lastIndex || Number(last) < Number(first)) return undefined;
+    for (let index = Number(first); index <= Number(last); index += 1) found.push(index);
+  }
+  return new Set(found).size === found.length ? found : undefined;
+}
+
+export function faultOfIndices({ resource, how, indices }: CardValues): Fault | undefined {
+  return resource && how === "count" && !indicesOf(indices) ? "indices" : undefined;
+}
+
 export function cardsOf(cards: CardValues) {
   const { resource, index } = cards;
   if (!resource) return undefined;
-  if (cards.how === "count") return { resource, count: cards.count };
+  if (cards.how === "count") {
+    const indices = indicesOf(cards.indices) ?? [];
+    return indices.length ? { resource, count: indices.length, indices } : { resource, count: cards.count };
+  }
   const part = cards.how === "share" ? { share: String(cards.share) } : { memory: cards.memory.trim() };
   return { resource, ...part, ...(index === undefined ? {} : { index }) };
 }
@@ -97,6 +131,7 @@ export function cardValuesOf(cards: Record<string, unknown> | null | undefined):
     share: parseQuantity(cards.share as string | undefined) ?? noCards.share,
     memory: cards.memory == null ? noCards.memory : String(cards.memory),
     ...(typeof cards.index === "number" ? { index: cards.index } : {}),
+    indices: Array.isArray(cards.indices) ? cards.indices.join(", ") : "",
   };
 }
 

@@ -1,5 +1,5 @@
 // All cards of the cluster: how busy they are, who is on them, and which are free.
-import { Button, Grid, Group, NativeSelect, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Grid, NativeSelect, SegmentedControl, Stack, Text, TextInput } from "@mantine/core";
 import { IconFilterOff, IconLayoutGrid, IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
@@ -58,7 +58,7 @@ function Heatmap({ nodes }: { nodes: NodeView[] }) {
   }
   return (
     <Stack gap="lg">
-      <Group align="flex-end" gap="md">
+      <div className={classes.filters}>
         <SegmentedControl
           aria-label={t("heatmap.metric")}
           value={metric}
@@ -82,7 +82,7 @@ function Heatmap({ nodes }: { nodes: NodeView[] }) {
           aria-label={t("heatmap.search")}
           placeholder={t("heatmap.search")}
           leftSection={<IconSearch size={16} aria-hidden />}
-          w={180}
+          className={classes.search}
           value={filter.name}
           onChange={(event) => setFilter({ ...filter, name: event.currentTarget.value })}
         />
@@ -124,7 +124,7 @@ function Heatmap({ nodes }: { nodes: NodeView[] }) {
             ]}
           />
         )}
-      </Group>
+      </div>
       {rows.length === 0 ? (
         <Empty
           icon={IconFilterOff}

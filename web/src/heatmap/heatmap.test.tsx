@@ -50,14 +50,14 @@ const cell = (name: RegExp) => screen.findByRole("gridcell", { name });
 
 it("leads from a card to the job and to the workspace on it", async () => {
   const address = show();
-  await userEvent.click(await cell(/card 0, In use, ada, 80%/));
+  await userEvent.click(await cell(/card 0, Exclusive, ada, 80%/));
   await userEvent.click(screen.getByRole("link", { name: "train" }));
   expect(address.location.pathname).toBe("/jobs/user-ada-1/train");
 });
 
 it("leads to a workspace by keyboard", async () => {
   const address = show();
-  (await cell(/card 0, In use, ada/)).focus();
+  (await cell(/card 0, Exclusive, ada/)).focus();
   await userEvent.keyboard("{ArrowRight}{Enter}");
   const link = screen.getByRole("link", { name: "desk" });
   link.focus();
@@ -67,7 +67,7 @@ it("leads to a workspace by keyboard", async () => {
 
 it("names nobody who is hidden, and leads nowhere then", async () => {
   show();
-  await userEvent.click(await cell(/card 2, In use, somebody/));
+  await userEvent.click(await cell(/card 2, Exclusive, somebody/));
   const details = screen.getByRole("region", { name: "Card" });
   expect(within(details).getByText("somebody")).toBeTruthy();
   expect(within(details).queryByRole("link")).toBeNull();
@@ -94,7 +94,7 @@ it("leads from a free card to a new workspace with such a card", async () => {
 
 it("shows the day of each card, those of two kinds apart", async () => {
   show();
-  await cell(/card 0, In use, ada/);
+  await cell(/card 0, Exclusive, ada/);
   await userEvent.click(screen.getByRole("radio", { name: "Temperature" }));
   expect(screen.getByText("90°")).toBeTruthy();
   await userEvent.click(screen.getByRole("radio", { name: "Last 24 hours" }));

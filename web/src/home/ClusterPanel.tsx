@@ -1,4 +1,4 @@
-import { Alert, Anchor, Group, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, SimpleGrid, Stack, Text } from "@mantine/core";
 import { IconClockExclamation } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -84,7 +84,7 @@ function Numbers({ overview }: { overview: ClusterOverview }) {
     [t("home.waiting"), overview.work.pending],
   ];
   return (
-    <Group gap="16px 48px" component="dl" m={0}>
+    <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xl" verticalSpacing="md" component="dl" m={0}>
       {numbers.map(([name, value]) => (
         <div key={name}>
           <Text component="dt" size="sm" c="dimmed">
@@ -95,6 +95,6 @@ function Numbers({ overview }: { overview: ClusterOverview }) {
           </Text>
         </div>
       ))}
-    </Group>
+    </SimpleGrid>
   );
 }

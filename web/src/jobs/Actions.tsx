@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconBan, IconCopy } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
+import { OpenProgram } from "../access/OpenProgram";
 import { client } from "../api/client";
 import type { JobDetail } from "../api/types";
 import { Confirm } from "../ui/Confirm";
@@ -26,6 +27,7 @@ export function Actions({ job }: { job: JobDetail }) {
   const ended = over.includes(job.phase);
   return (
     <Group gap="xs">
+      {job.phase === "Running" && <OpenProgram kind="jobs" work={job} />}
       {job.spec && (
         <Button
           component={Link}

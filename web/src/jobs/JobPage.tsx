@@ -4,6 +4,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { ConnectTab } from "../access/ConnectTab";
+import { isOffered } from "../access/offer";
+import { portsQuery } from "../access/ports";
 import type { JobDetail } from "../api/types";
 import { LogView } from "../ui/LogView";
 import { Terminal, WorkPage } from "../work/WorkPage";
@@ -15,6 +18,7 @@ import { jobQuery, podsQuery } from "./queries";
 export function JobPage() {
   const path = useParams({ from: "/inside/jobs/$namespace/$name" });
   const query = useQuery(jobQuery(path));
+  const waysIn = isOffered(useQuery(portsQuery("jobs", path)));
   return (
     <WorkPage
       kind="jobs"
@@ -29,6 +33,7 @@ export function JobPage() {
             )}
           </PodChoice>
         ),
+        connect: waysIn ? (job) => <ConnectTab kind="jobs" work={job} /> : undefined,
         logs: (job) => (
           <PodChoice job={job}>
             {(pod) => (

@@ -16,7 +16,7 @@ import { WhyCard } from "../ui/WhyCard";
 import { CleanupWarning, StoppedNote } from "../work/Notes";
 import { WorkRows } from "../work/WorkList";
 import { pages, whyQuery } from "../work/work";
-import { JobCards } from "./JobCards";
+import { cardNumbers, JobCards } from "./JobCards";
 import { jobsQuery, podsQuery } from "./queries";
 
 const waiting = ["Prequeue", "Pending", "Preempted", "Restarting"];
@@ -39,6 +39,8 @@ export function Overview({ job }: { job: JobDetail }) {
     [t("fields.attempt"), job.attempt],
     [t("fields.preemptions"), job.preemptions],
   ];
+  const numbers = cardNumbers(job.spec?.tasks ?? []);
+  if (numbers) facts.splice(3, 0, [t("forms.cardIndices"), numbers]);
   if (job.parent) facts.push([t("jobs.parent"), <Parent key="parent" job={job} name={job.parent} />]);
   return (
     <Stack gap="lg">

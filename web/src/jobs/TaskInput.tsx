@@ -5,6 +5,7 @@ import { useTranslation } from "react-i18next";
 import { Beside } from "../forms/Beside";
 import { CardsInput } from "../forms/CardsInput";
 import type { useChoices } from "../forms/choices";
+import { cardFields } from "../forms/values";
 import { Panel } from "../ui/Panel";
 import { type JobValues, type partsOf, startsAlone } from "./form";
 
@@ -72,7 +73,10 @@ export function TaskInput({ form, index, choices, part }: Props) {
         {part?.cards && (
           <CardsInput
             value={task.cards}
-            onChange={(cards) => form.setFieldValue(`tasks.${index}.cards`, cards)}
+            onChange={(cards) => {
+              form.setFieldValue(`tasks.${index}.cards`, cards);
+              for (const field of cardFields) form.clearFieldError(`tasks.${index}.cards.${field}`);
+            }}
             choices={choices.cards}
             errors={form.errors}
             path={`tasks.${index}.cards`}

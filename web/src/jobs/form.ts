@@ -7,6 +7,7 @@ import {
   type Fault,
   faultOfAmount,
   faultOfCards,
+  faultOfIndices,
   faultOfName,
   faultOfPath,
   faultOfVariable,
@@ -155,6 +156,7 @@ export function faultsOf(values: JobValues): Record<string, Fault> {
   };
   values.tasks.forEach((task, index) => {
     faults[`tasks.${index}.cards.${task.cards.how}`] = faultOfCards(task.cards);
+    faults[`tasks.${index}.cards.indices`] = faultOfIndices(task.cards);
   });
   return Object.fromEntries(Object.entries(faults).filter(([, fault]) => fault)) as Record<string, Fault>;
 }
@@ -208,7 +210,8 @@ export function fieldOf(field: string): string | undefined {
   const path = field.replace(/^spec\./, "").replace(/\[(\d+)\]/g, ".$1");
   const inTask = /^tasks\.(\d+)\.template\.spec\.containers\.\d+\.(image|command)/.exec(path);
   if (inTask) return `tasks.${inTask[1]}.${inTask[2]}`;
-  if (/^tasks\.\d+\.(cards\.(count|share|memory|index|resource)|replicas)$/.test(path)) return path;
+  if (/^tasks\.\d+\.(cards\.(count|share|memory|index|indices|resource)|replicas)$/.test(path)) return path;
+  if (/^tasks\.\d+\.cards$/.test(path)) return `${path}.resource`;
   if (path === "maxRunSeconds") return "maxRunHours";
   if (/^mounts\.\d+\.path$/.test(path)) return path;
   return ["account", "priority", "retries", "type"].includes(path) ? path : undefined;

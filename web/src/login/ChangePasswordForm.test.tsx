@@ -5,7 +5,7 @@ import { answers, show } from "../testing/render";
 import { ChangePasswordForm } from "./ChangePasswordForm";
 
 async function fill(current: string, next: string, again = next) {
-  await userEvent.type(screen.getByLabelText("Present password"), current);
+  await userEvent.type(screen.getByLabelText("Current password"), current);
   await userEvent.type(screen.getByLabelText("New password"), next);
   await userEvent.type(screen.getByLabelText("New password once more"), again);
   await userEvent.click(screen.getByRole("button", { name: "Change password" }));
@@ -27,7 +27,7 @@ it("puts the portal's word at the field that it is about", async () => {
   const done = vi.fn();
   show(<ChangePasswordForm name="ada" onDone={done} />);
   await fill("not it at all", "a long sentence");
-  await screen.findByText("This is not your present password.");
+  await screen.findByText("This is not your current password.");
   expect(done).not.toHaveBeenCalled();
 });
 

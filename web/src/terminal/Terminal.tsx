@@ -1,7 +1,7 @@
 // A shell in the browser.
 import "@xterm/xterm/css/xterm.css";
 import { Button, Group, Kbd, Text, useComputedColorScheme } from "@mantine/core";
-import { IconPlugConnected, IconRefresh, IconTerminal2 } from "@tabler/icons-react";
+import { IconLock, IconPlugConnected, IconRefresh, IconTerminal2 } from "@tabler/icons-react";
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal as Xterm } from "@xterm/xterm";
 import { useEffect, useRef, useState } from "react";
@@ -97,7 +97,14 @@ function Shell({ path }: { path: string }) {
   const hopeless = state.at !== "open" && code && ["notFound", "notAvailable", "forbidden"].includes(code);
   return (
     <>
-      {hopeless && <ErrorState error={refusal} retry={again} missing="route" />}
+      {hopeless &&
+        (code === "forbidden" ? (
+          <Empty icon={IconLock} title={t("terminal.notYours")}>
+            {t("terminal.notYoursText")}
+          </Empty>
+        ) : (
+          <ErrorState error={refusal} retry={again} missing="route" />
+        ))}
       <div hidden={Boolean(hopeless)} data-scheme={scheme}>
         <Panel p={0}>
           <Group justify="space-between" px="md" py="xs">

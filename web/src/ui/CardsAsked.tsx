@@ -1,12 +1,18 @@
 import { useTranslation } from "react-i18next";
 import { cardTitle, formatAmount } from "./format";
 
-interface Cards {
+export interface Cards {
   resource?: string;
   count?: number | null;
   share?: string | number | null;
   memory?: string | number | null;
+  index?: number | null;
+  indices?: number[] | null;
 }
+
+/** Numbers of the cards that were asked for; empty where any will do. */
+export const numbersAsked = ({ index, indices }: Cards) =>
+  (indices?.length ? indices : index == null ? [] : [index]).join(", ");
 
 /** Cards that were asked for: two whole ones, a half, or some memory of one. */
 export function useCardsText(): (cards: Cards | null | undefined) => string {
@@ -14,10 +20,14 @@ export function useCardsText(): (cards: Cards | null | undefined) => string {
   return (cards) => {
     if (!cards) return t("cards.none");
     const title = cardTitle(cards.resource ?? "nvidia.com/gpu");
-    if (cards.count) return `${cards.count} × ${title}`;
-    if (cards.share) return t("cards.share", { share: formatAmount("", cards.share), title });
-    if (cards.memory) return t("cards.memory", { memory: formatAmount("memory", cards.memory), title });
-    return title;
+    const numbers = numbersAsked(cards);
+    const text = () => {
+      if (cards.count) return `${cards.count} × ${title}`;
+      if (cards.share) return t("cards.share", { share: formatAmount("", cards.share), title });
+      if (cards.memory) return t("cards.memory", { memory: formatAmount("memory", cards.memory), title });
+      return title;
+    };
+    return numbers ? `${text()} (${numbers})` : text();
   };
 }
 

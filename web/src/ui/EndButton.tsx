@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, type ButtonProps } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import type { QueryKey } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -13,15 +13,19 @@ interface Props {
   run: () => Promise<unknown>;
   done: string;
   changes: QueryKey[];
+  /** How the button looks; as one in a row of a list if it is not said. */
+  look?: ButtonProps;
 }
 
-/** Ends something in a row of a list, after asking. */
-export function EndButton({ label, title, children, run, done, changes }: Props) {
+const inRow = { size: "xs", variant: "subtle" } as const;
+
+/** Ends something, after asking. */
+export function EndButton({ label, title, children, run, done, changes, look = inRow }: Props) {
   const [asking, question] = useDisclosure();
   const end = useAction({ run, done, changes, onDone: question.close });
   return (
     <>
-      <Button size="xs" variant="subtle" color="red" onClick={question.open}>
+      <Button color="red" onClick={question.open} {...look}>
         {label}
       </Button>
       <Confirm

@@ -4,7 +4,7 @@ import { IconChartLine } from "@tabler/icons-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Usage } from "../api/types";
-import { gather, line, mostLines, reach } from "./chart";
+import { gather, line, mostLines, reach, titlesOf } from "./chart";
 import { formatBytes } from "./format";
 import { Panel } from "./Panel";
 import { Empty } from "./states";
@@ -37,7 +37,7 @@ export function UsageChart({ usage }: { usage: Usage }) {
         title: t(`usage.${one}`, { count: usage.cards.length }),
         points: gathered[one],
       }))
-    : usage.cards.map(({ card, points }) => ({ title: card, points }));
+    : titlesOf(usage.cards).map((title, at) => ({ title, points: usage.cards[at]?.points ?? [] }));
   const bounds = reach(lines, column);
   if (!bounds) {
     return (

@@ -1,5 +1,6 @@
 // Where points of a line go. Pure.
-import type { UsagePoint } from "../api/types";
+import type { Usage, UsagePoint } from "../api/types";
+import { cardTitle } from "./format";
 
 export interface Bounds {
   from: number;
@@ -15,15 +16,18 @@ interface Area {
 
 type Column = 1 | 2;
 
-/** The span and the largest value of all lines; nothing if there is no value at all. */
+const hour = 3600;
+
+/** The span and the largest value of all lines; nothing if there is no value at all. It is a whole hour also where less was
+ * measured: a minute that fills the chart would look like an hour. */
 export function reach(cards: { points: UsagePoint[] }[], column: Column): Bounds | undefined {
   const points = cards.flatMap((card) => card.points).filter((point) => point[column] !== null);
   if (points.length === 0) return undefined;
   const times = points.map(([at]) => at);
-  const from = Math.min(...times);
+  const until = Math.max(...times);
   return {
-    from,
-    until: Math.max(from + 1, ...times),
+    from: Math.min(until - hour, ...times),
+    until,
     top: Math.max(1, ...points.map((point) => point[column] ?? 0)),
   };
 }
@@ -45,6 +49,14 @@ export function line(points: UsagePoint[], column: Column, bounds: Bounds, area:
     pen = "L";
   }
   return path;
+}
+
+/** What each card is called: every node has a card 0, and one with several kinds has several. */
+export function titlesOf(cards: Usage["cards"]): string[] {
+  const kinds = new Set(cards.map((one) => one.resource));
+  return cards.map(({ node, resource, index }) =>
+    kinds.size > 1 ? `${node} · ${cardTitle(resource)} ${index}` : `${node} · ${index}`,
+  );
 }
 
 /** More lines than this nobody tells apart; a job may have thousands of cards. */

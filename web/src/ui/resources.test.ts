@@ -12,7 +12,25 @@ it("calls every limit of a user by its name", () => {
 });
 
 it("puts cards first, and what few people look for last", () => {
-  const names = ["ephemeral-storage", "pods", "memory", "rdma/hca", "cpu", "nvidia.com/gpu"];
+  const names = [
+    "jobs",
+    "ephemeral-storage",
+    "pods",
+    "memory",
+    "rdma/hca",
+    "cpu",
+    "workspaces",
+    "nvidia.com/gpu",
+  ];
   const sorted = inOrder(names.map((name): [string, string] => [name, "1"])).map(([name]) => name);
-  expect(sorted).toEqual(["nvidia.com/gpu", "rdma/hca", "cpu", "memory", "pods", "ephemeral-storage"]);
+  expect(sorted).toEqual([
+    "nvidia.com/gpu",
+    "rdma/hca",
+    "workspaces",
+    "cpu",
+    "memory",
+    "pods",
+    "ephemeral-storage",
+    "jobs",
+  ]);
 });

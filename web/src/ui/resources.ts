@@ -12,9 +12,9 @@ const titles = [
   [/^(ai)?jobs/, "nav.jobs"],
 ] as const;
 
-const order = [/\//, /^cpu$/, /^memory$/, /^pods$/];
+const order = [/\//, /^workspaces$/, /^cpu$/, /^memory$/, /^pods$/];
 
-/** Amounts as people look for them: cards and devices, cores, memory, Pods, and the rest. */
+/** Amounts as people look for them: cards and devices, workspaces, cores, memory, Pods, and the rest. */
 export function inOrder<Amount>(amounts: [string, Amount][]): [string, Amount][] {
   const rank = (resource: string) => {
     const found = order.findIndex((pattern) => pattern.test(resource));

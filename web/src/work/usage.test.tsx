@@ -20,11 +20,11 @@ it("asks what the cards of a job did of the job itself", async () => {
     "GET /api/v1/jobs/user-ada-1/train": { status: 200, body: job },
     "GET /api/v1/jobs/user-ada-1/train/usage": {
       status: 200,
-      body: { cards: [{ card: "node-7/3", points }] },
+      body: { cards: [{ card: "node-7/3", node: "node-7", resource: "nvidia.com/gpu", index: 3, points }] },
     },
   });
   showAt("/jobs/user-ada-1/train?tab=usage");
-  expect(await screen.findByText("node-7/3")).toBeTruthy();
+  expect(await screen.findByText("node-7 · 3")).toBeTruthy();
   expect(screen.getByRole("img", { name: "The last hour" })).toBeTruthy();
 });
 

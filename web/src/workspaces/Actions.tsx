@@ -4,6 +4,7 @@ import { IconShieldCheck, IconTerminal2 } from "@tabler/icons-react";
 import { useTranslation } from "react-i18next";
 import { OpenProgram } from "../access/OpenProgram";
 import type { WorkspaceDetail } from "../api/types";
+import { useMe } from "../app/session";
 import { Dialog } from "../ui/Dialog";
 import { formatAmount } from "../ui/format";
 import { MoreActions, SuspendOrResume } from "../work/actions";
@@ -34,18 +35,22 @@ export function Actions({ workspace, onTerminal }: Props) {
   const { t } = useTranslation();
   const [protecting, protection] = useDisclosure();
   const lost = useLost(workspace);
+  // Nobody is inside the work of others, whoever he is.
+  const mine = useMe().namespace === workspace.namespace;
   return (
     <Group gap="xs">
       {workspace.phase === "Running" && (
         <>
-          <OpenProgram workspace={workspace} />
-          <Button
-            variant={workspace.type === "Terminal" ? "filled" : "default"}
-            leftSection={<IconTerminal2 size={18} />}
-            onClick={onTerminal}
-          >
-            {t("workspaces.openTerminal")}
-          </Button>
+          <OpenProgram kind="workspaces" work={workspace} />
+          {mine && (
+            <Button
+              variant={workspace.type === "Terminal" ? "filled" : "default"}
+              leftSection={<IconTerminal2 size={18} />}
+              onClick={onTerminal}
+            >
+              {t("workspaces.openTerminal")}
+            </Button>
+          )}
         </>
       )}
       <SuspendOrResume

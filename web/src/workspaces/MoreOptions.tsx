@@ -7,6 +7,7 @@ import { EnvInput } from "../forms/EnvInput";
 import { ListInput } from "../forms/ListInput";
 import { MountsInput } from "../forms/MountsInput";
 import type { WorkspaceValues } from "./form";
+import { ProfileInput } from "./ProfileInput";
 
 interface Props {
   form: UseFormReturnType<WorkspaceValues>;
@@ -102,11 +103,7 @@ export function MoreOptions({ form, choices }: Props) {
           {...form.getInputProps("maxRunHours")}
         />
       </Beside>
-      <TextInput
-        label={t("forms.profile")}
-        description={t("forms.profileText")}
-        {...form.getInputProps("profile")}
-      />
+      <ProfileInput form={form} />
     </Stack>
   );
 }

@@ -6,8 +6,9 @@ import { templateQuery } from "../api/shared";
 import { cardValuesOf, suggestName } from "../forms/values";
 import { TemplateHeader } from "../templates/TemplateHeader";
 import { PageHeader } from "../ui/PageHeader";
-import { Loaded } from "../ui/states";
+import { Loaded, Loading } from "../ui/states";
 import { initialValues, valuesOf, type WorkspaceValues } from "./form";
+import { imagesQuery } from "./queries";
 import { WorkspaceForm } from "./WorkspaceForm";
 
 /** A new workspace, from nothing or from a template. */
@@ -32,13 +33,18 @@ export function NewWorkspacePage() {
   return (
     <>
       {header}
-      {template ? (
-        <FromTemplate id={template} fresh={fresh} edit={edit} />
-      ) : (
-        <WorkspaceForm initial={fresh} />
-      )}
+      {template ? <FromTemplate id={template} fresh={fresh} edit={edit} /> : <FromNothing fresh={fresh} />}
     </>
   );
+}
+
+/** The first image that is offered here is as good as any for a first try; without a list one is typed. */
+function FromNothing({ fresh }: { fresh: WorkspaceValues }) {
+  const images = useQuery(imagesQuery);
+  if (images.isPending) {
+    return <Loading />;
+  }
+  return <WorkspaceForm initial={{ ...fresh, image: images.data?.items[0]?.image ?? "" }} />;
 }
 
 function FromTemplate({ id, fresh, edit }: { id: string; fresh: WorkspaceValues; edit?: boolean }) {

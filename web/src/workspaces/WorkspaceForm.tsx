@@ -13,6 +13,7 @@ import { useChoices } from "../forms/choices";
 import { Folded } from "../forms/Folded";
 import { useFaultTexts } from "../forms/useFaults";
 import { useSend } from "../forms/useSend";
+import { cardFields } from "../forms/values";
 import { SaveTemplate } from "../templates/SaveTemplate";
 import { Panel } from "../ui/Panel";
 import { faultsOf, fieldOf, requestOf, type WorkspaceValues } from "./form";
@@ -21,7 +22,18 @@ import { imagesQuery } from "./queries";
 import { type Origin, requestFrom, templateOf, unseen } from "./template";
 
 /** What MoreOptions asks for. */
-const folded = ["volumes", "mounts", "env", "command", "pool", "node", "account", "profile", "maxRunHours"];
+const folded = [
+  "volumes",
+  "mounts",
+  "env",
+  "command",
+  "pool",
+  "node",
+  "account",
+  "profile",
+  "hostPaths",
+  "maxRunHours",
+];
 
 interface Props {
   initial: WorkspaceValues;
@@ -120,7 +132,10 @@ export function WorkspaceForm({ initial, from, edit }: Props) {
             </Beside>
             <CardsInput
               value={form.values.cards}
-              onChange={(cards) => form.setFieldValue("cards", cards)}
+              onChange={(cards) => {
+                form.setFieldValue("cards", cards);
+                for (const field of cardFields) form.clearFieldError(`cards.${field}`);
+              }}
               choices={choices.cards}
               places={choices.cardsOn(form.values.node, form.values.cards.resource)}
               errors={form.errors}

@@ -13,7 +13,7 @@ import { workspaceQuery } from "./queries";
 export function WorkspacePage() {
   const path = useParams({ from: "/inside/workspaces/$namespace/$name" });
   const query = useQuery(workspaceQuery(path));
-  const waysIn = [useQuery(sshQuery), useQuery(portsQuery(path))].some((one) => isOffered(one));
+  const waysIn = [useQuery(sshQuery), useQuery(portsQuery("workspaces", path))].some((one) => isOffered(one));
   return (
     <WorkPage
       kind="workspaces"
@@ -24,7 +24,7 @@ export function WorkspacePage() {
         terminal: ({ phase }) => (
           <Terminal path={below("workspaces", path, "terminal")} running={phase === "Running"} />
         ),
-        connect: waysIn ? (workspace) => <ConnectTab workspace={workspace} /> : undefined,
+        connect: waysIn ? (workspace) => <ConnectTab kind="workspaces" work={workspace} /> : undefined,
         logs: () => <LogView path={below("workspaces", path, "logs")} file={`${path.name}.log`} />,
       }}
     />

@@ -1,5 +1,5 @@
 // The form of a new workspace: what it begins with, what is wrong with it, and the request it becomes. Pure.
-import type { NewWorkspace } from "../api/types";
+import type { NewWorkspace, ProfileView } from "../api/types";
 import {
   type CardValues,
   cardsOf,
@@ -8,6 +8,7 @@ import {
   type Fault,
   faultOfAmount,
   faultOfCards,
+  faultOfIndices,
   faultOfName,
   faultOfPath,
   faultOfVariable,
@@ -23,6 +24,13 @@ export interface VolumeValues {
   name: string;
   path: string;
   size: string;
+}
+
+/** A folder of the node that a profile grants, or one below it. */
+export interface HostPathValues {
+  hostPath: string;
+  path: string;
+  readOnly: boolean;
 }
 
 export interface WorkspaceValues {
@@ -42,6 +50,7 @@ export interface WorkspaceValues {
   env: Pair[];
   command: string;
   profile: string;
+  hostPaths: HostPathValues[];
   maxRunHours: number | string;
 }
 
@@ -61,8 +70,13 @@ export const initialValues: WorkspaceValues = {
   env: [],
   command: "",
   profile: "",
+  hostPaths: [],
   maxRunHours: "",
 };
+
+/** Profiles that work has which this account pays for. */
+export const usable = (profiles: ProfileView[], account: string) =>
+  profiles.filter((one) => one.always || one.accounts.includes(account || "default"));
 
 export function faultsOf(values: WorkspaceValues): Record<string, Fault> {
   const faults: Record<string, Fault | undefined> = {
@@ -71,6 +85,7 @@ export function faultsOf(values: WorkspaceValues): Record<string, Fault> {
     cpu: faultOfAmount(values.cpu),
     memory: faultOfAmount(values.memory),
     [`cards.${values.cards.how}`]: faultOfCards(values.cards),
+    "cards.indices": faultOfIndices(values.cards),
     ...rowFaults("volumes", values.volumes, (row) => ({
       name: faultOfName(row.name, 12),
       path: faultOfPath(row.path),
@@ -80,12 +95,23 @@ export function faultsOf(values: WorkspaceValues): Record<string, Fault> {
       claim: row.claim ? undefined : "required",
       path: faultOfPath(row.path),
     })),
+    ...(values.profile
+      ? rowFaults("hostPaths", values.hostPaths, (row) => ({
+          hostPath: faultOfPath(row.hostPath),
+          path: faultOfPath(row.path),
+        }))
+      : {}),
     ...rowFaults("env", values.env, (row) => ({ name: faultOfVariable(row.name) })),
   };
-  const paths = [...values.volumes, ...values.mounts].map((row) => row.path.replace(/\/+$/, ""));
+  const folders = values.profile ? values.hostPaths : [];
+  const paths = [...values.volumes, ...values.mounts, ...folders].map((row) => row.path.replace(/\/+$/, ""));
   values.mounts.forEach((row, index) => {
     const same = paths.filter((path) => path === row.path.replace(/\/+$/, ""));
     if (same.length > 1) faults[`mounts.${index}.path`] ??= "twice";
+  });
+  folders.forEach((row, index) => {
+    const same = paths.filter((path) => path === row.path.replace(/\/+$/, ""));
+    if (same.length > 1) faults[`hostPaths.${index}.path`] ??= "twice";
   });
   return Object.fromEntries(Object.entries(faults).filter(([, fault]) => fault)) as Record<string, Fault>;
 }
@@ -110,6 +136,8 @@ export function requestOf(values: WorkspaceValues): NewWorkspace {
     env: values.env.length ? Object.fromEntries(values.env.map((one) => [one.name, one.value])) : undefined,
     command: commandOf(values.command),
     profile: values.profile.trim() || undefined,
+    // Without a profile nothing of the node is asked for.
+    hostPaths: values.profile.trim() && values.hostPaths.length ? values.hostPaths : undefined,
     maxRunSeconds: hours > 0 ? Math.round(hours * 3600) : undefined,
   };
   for (const [field, value] of Object.entries(request)) if (value === undefined) delete request[field];
@@ -152,6 +180,10 @@ export function valuesOf(body: Record<string, unknown>): Partial<WorkspaceValues
     })),
     command: commandLine(rowsOf<string>(body.command), rowsOf<string>(body.args)),
     profile: text(body.profile),
+    hostPaths: rowsOf<HostPathValues>(body.hostPaths).map((one) => ({
+      ...one,
+      readOnly: one.readOnly === true,
+    })),
     maxRunHours: typeof body.maxRunSeconds === "number" ? body.maxRunSeconds / 3600 : "",
   };
 }
@@ -165,6 +197,6 @@ export function fieldOf(field: string): string | undefined {
   if (path === "pools" || path.startsWith("pools.")) return "pool";
   if (path === "nodes" || path.startsWith("nodes.")) return "node";
   if (path === "maxRunSeconds") return "maxRunHours";
-  if (path === "volumes" || path === "mounts") return undefined;
+  if (["volumes", "mounts", "hostPaths"].includes(path)) return undefined;
   return first in initialValues ? path : undefined;
 }

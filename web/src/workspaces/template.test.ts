@@ -133,7 +133,7 @@ describe("the form", () => {
   });
 
   it("names what it does not show", () => {
-    expect(unseen(body)).toEqual(["hostPaths", "ports", "serviceLevel", "mounts"]);
+    expect(unseen(body)).toEqual(["ports", "serviceLevel", "mounts"]);
     expect(unseen({ image: "a", name: "b", args: ["x"] })).toEqual(["args"]);
     expect(unseen({ image: "a" })).toEqual([]);
   });

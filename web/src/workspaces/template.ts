@@ -29,6 +29,7 @@ const about: Record<keyof WorkspaceValues, string[]> = {
   // The line shows both, and another one replaces both.
   command: ["command", "args"],
   profile: ["profile"],
+  hostPaths: ["hostPaths"],
   maxRunHours: ["maxRunSeconds"],
 };
 
