@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 CARGO ?= cargo
+# Where cargo builds, if somebody moved it.
+BUILT := $(or $(CARGO_TARGET_DIR),target)
 
 .PHONY: help up test real bench check generate web fmt clean
 
@@ -14,7 +16,7 @@ up: ## Build and run everything on the embedded cluster (Ctrl-C stops it)
 	@dev/web build
 	@echo "==> building maar (the first build takes some minutes, later ones seconds)"
 	$(CARGO) build --release --bin maar
-	@./target/release/maar up $(ARGS)
+	@$(BUILT)/release/maar up $(ARGS)
 
 test: ## Run all tests that need neither root, nor Go, nor a network beyond packages
 	@CARGO="$(CARGO)" dev/test $(ARGS)
@@ -28,8 +30,8 @@ bench: ## Measure the embedded cluster beside a real Kubernetes; fails when a pr
 	@echo "==> building (the first build takes some minutes)"
 	$(CARGO) build --release --bin maar --bin maar-bench
 	$(CARGO) build --bin maar-bench
-	@./target/debug/maar-bench start
-	@./target/release/maar-bench $(ARGS)
+	@$(BUILT)/debug/maar-bench start
+	@$(BUILT)/release/maar-bench $(ARGS)
 
 check: ## Formatting, lints, generated files
 	@echo "==> formatting"
