@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub(crate) use change::update;
-pub(crate) use room::{Held, Room, cap_of};
+pub(crate) use room::{Held, Room, Turns, cap_of};
 
 pub(crate) fn routes() -> Vec<Route> {
     let mut all = change::routes();

@@ -109,6 +109,13 @@ pub(crate) fn is_uncounted(status: &Status) -> bool {
     status.code == 403 && status.message.contains("status unknown for quota")
 }
 
+/// Whether the cluster gave up counting because others counted the same quota at the same time: the request itself may be all
+/// right.
+pub(crate) fn is_contended(status: &Status) -> bool {
+    let about = status.details.as_ref().map(|details| details.kind.as_str());
+    status.code == 409 && about == Some("resourcequotas")
+}
+
 /// A request that was not done.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]

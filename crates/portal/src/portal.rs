@@ -15,6 +15,7 @@ use maar_jobs::PodKinds;
 use maar_records::{Keep, Records};
 
 use crate::{
+    account::Turns,
     answers::Answers,
     cards::{CardSource, Cards, MetricNames},
     cluster::Clients,
@@ -159,8 +160,8 @@ pub struct Portal {
     pub(crate) cards: Cards,
     pub(crate) metrics: PortalMetrics,
     pub(crate) namespaces: Namespaces,
-    /// Held while somebody looks whether an account has room for one more workspace.
-    pub(crate) rooms: tokio::sync::Mutex<()>,
+    /// Held while somebody looks whether there is room for one more workspace.
+    pub(crate) rooms: Turns,
     pub(crate) passwords: Passwords,
     pub(crate) rates: Rates,
     pub(crate) terminals: Seats,
@@ -199,7 +200,7 @@ impl Portal {
                 settings.profiles.clone(),
             ),
             rates: Rates::new(Rate { burst: settings.requests_per_second.saturating_mul(4), each }),
-            rooms: tokio::sync::Mutex::default(),
+            rooms: Turns::default(),
             live,
             issuer,
             overview: Overview::new(CardKinds::new(&settings.card_resources)),

@@ -1,10 +1,12 @@
-//! Room for one more workspace of an account.
+//! Room for one more workspace of a user and of the account that pays for it.
 //!
-//! The cluster counts what one namespace holds, and the workspaces of an account are in many. So who makes one first notes
-//! that it will be there: in an annotation of the account at the top of the tree, written on top of the version that was
-//! read before the workspaces were counted. Of two who ask at once, through whichever portal, the cluster refuses the
-//! second, who counts again. The note goes when the workspace is there; one that a killed portal left behind counts until
-//! nothing can come of it any more.
+//! A quota of the cluster is not enough. It counts one namespace, and the workspaces of an account are in many; and
+//! kube-controller-manager counts it anew from caches that may be behind, after which more is let in than it allows. So who
+//! makes a workspace first notes that it will be there: on the namespace of its user, and on the account at the top of the
+//! tree (see `book`). The notes go when the workspace is there; those that a killed portal left behind count until nothing can
+//! come of them any more.
+
+mod book;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,41 +14,32 @@ use std::{
     time::Duration,
 };
 
-use jiff::{SignedDuration, Timestamp};
-use kube::{
-    Api, ResourceExt as _,
-    api::{ListParams, Patch, PatchParams},
-};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, ResourceExt as _, api::ListParams};
 use maar_api::{
     Quantity, ResourceList, names,
     v1alpha1::{Account, Workspace},
 };
-use maar_controller::error::chain;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
+pub(crate) use self::book::Turns;
+use self::book::{Book, Page};
 use crate::{
+    access::Person,
     error::{ApiError, Code},
     portal::Portal,
 };
 
 /// What workspaces are called among the resources that an account may have.
 pub(crate) const WORKSPACES: &str = "workspaces";
-/// What annotations of notes begin with.
-const NOTE: &str = "maar.io/room-";
 /// How long making a workspace may take.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// How long a note counts: as long as a portal tries to make a workspace, then as long as an API server works on what it was
-/// asked last, which is a minute unless it is told otherwise, and another minute for clocks that differ.
-const LIFE: SignedDuration = SignedDuration::from_mins(3);
-/// How often it is tried again when the account is changed at the same time.
-const ATTEMPTS: usize = 32;
 /// How deep the tree of accounts is followed.
 const DEPTH: usize = 64;
 /// With more accounts than this, all workspaces are read instead of naming them.
 const NAMED: usize = 100;
 
-/// A workspace as accounts count it.
+/// A workspace as it is counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Desk {
     namespace: String,
@@ -70,44 +63,65 @@ impl Desk {
     }
 }
 
-/// What is noted of a workspace that is being made.
-#[derive(Debug, Serialize, Deserialize)]
-struct Note {
-    #[serde(flatten)]
-    desk: Desk,
-    until: Timestamp,
+/// Whose workspaces count.
+#[derive(Debug, PartialEq, Eq)]
+enum Counted {
+    /// All that a user has, in his namespace.
+    Namespace(String),
+    /// Those of an account, with the accounts below it.
+    Account { name: String, with_below: BTreeSet<String> },
+    /// Those that one of its members has of an account.
+    Member { account: String, user: String },
 }
 
-/// The most workspaces that an account may have with those below it, or that one of its members may have of it.
+impl Counted {
+    fn has(&self, desk: &Desk) -> bool {
+        match self {
+            Self::Namespace(name) => desk.namespace == *name,
+            Self::Account { with_below, .. } => with_below.contains(&desk.account),
+            Self::Member { account, user } => desk.account == *account && desk.user == *user,
+        }
+    }
+
+    /// The accounts that pay for them.
+    fn accounts(&self) -> Vec<&str> {
+        match self {
+            Self::Namespace(_) => Vec::new(),
+            Self::Account { with_below, .. } => with_below.iter().map(String::as_str).collect(),
+            Self::Member { account, .. } => vec![account],
+        }
+    }
+}
+
+/// The most workspaces that there may be.
 #[derive(Debug, PartialEq, Eq)]
 struct Limit {
-    account: String,
+    counted: Counted,
     most: i64,
-    /// Whose workspaces count.
-    accounts: BTreeSet<String>,
-    /// Only those of this member.
-    member: Option<String>,
 }
 
 impl Limit {
     /// Why one more is too many, if it is.
     fn refuses(&self, desks: &BTreeSet<Desk>, asked: &Desk) -> Option<ApiError> {
-        let counts = |desk: &&Desk| {
-            let his = self.member.as_ref().is_none_or(|member| desk.user == *member);
-            self.accounts.contains(&desk.account) && his && !desk.is(asked)
-        };
-        let count = desks.iter().filter(counts).count();
+        let count = desks.iter().filter(|desk| self.counted.has(desk) && !desk.is(asked)).count();
         if i64::try_from(count).is_ok_and(|count| count < self.most) {
             return None;
         }
-        let (account, most) = (&self.account, self.most);
+        let most = self.most;
         let words = if most == 1 { "workspace" } else { "workspaces" };
-        let who = match self.member {
-            Some(_) => format!("you may have {most} {words} of account {account}, and have {count}"),
-            None => format!("account {account} may have {most} {words}, and has {count}"),
+        let who = match &self.counted {
+            Counted::Namespace(_) => format!("you may have {most} {words}, and have {count}"),
+            Counted::Account { name, .. } => {
+                format!("account {name} may have {most} {words}, and has {count}")
+            }
+            Counted::Member { account, .. } => {
+                format!("you may have {most} {words} of account {account}, and have {count}")
+            }
         };
         let message = format!("{who}, suspended ones too: delete one, or ask for more");
-        Some(ApiError::new(Code::QuotaExceeded, message).at("account"))
+        let refused = ApiError::new(Code::QuotaExceeded, message);
+        // Another account may have room; a user has one limit whoever pays.
+        Some(if matches!(self.counted, Counted::Namespace(_)) { refused } else { refused.at("account") })
     }
 }
 
@@ -138,13 +152,14 @@ impl<'a> Tree<'a> {
         let said = |list: &ResourceList| list.contains(WORKSPACES).then(|| list.get(WORKSPACES).value());
         let way = self.way_up(&asked.account);
         let own = way.first().and_then(|(name, own)| {
-            let (account, member) = ((*name).to_owned(), Some(asked.user.clone()));
             let most = said(&cap_of(own, &asked.user))?;
-            Some(Limit { accounts: BTreeSet::from([account.clone()]), account, most, member })
+            let counted = Counted::Member { account: (*name).to_owned(), user: asked.user.clone() };
+            Some(Limit { counted, most })
         });
         let above = way.iter().filter_map(|(name, one)| {
             let most = said(&one.spec.capability)?;
-            Some(Limit { account: (*name).to_owned(), most, accounts: self.with_below(name), member: None })
+            let counted = Counted::Account { name: (*name).to_owned(), with_below: self.with_below(name) };
+            Some(Limit { counted, most })
         });
         own.into_iter().chain(above).collect()
     }
@@ -161,127 +176,115 @@ pub(crate) fn cap_of(account: &Account, user: &str) -> ResourceList {
     cap
 }
 
-/// Notes on an account that are not too old, and the names of the others.
-fn notes_of(account: &Account, now: Timestamp) -> (Vec<Desk>, Vec<String>) {
-    let (mut valid, mut old) = (Vec::new(), Vec::new());
-    for (name, text) in account.annotations().iter().filter(|(name, _)| name.starts_with(NOTE)) {
-        match serde_json::from_str::<Note>(text) {
-            Ok(note) if note.until > now => valid.push(note.desk),
-            _ => old.push(name.clone()),
-        }
-    }
-    (valid, old)
-}
-
-/// Room for a workspace; what is given back when it is there.
-#[derive(Debug)]
-pub(crate) struct Room {
-    accounts: Api<Account>,
-    top: String,
-    note: String,
-}
+/// Room for a workspace: notes, which are taken back when it is there.
+#[derive(Debug, Default)]
+pub(crate) struct Room(Vec<Page>);
 
 impl Room {
-    /// Takes room for a workspace that shall be made; nothing if nobody limits how many there are. The account is named
-    /// if it is full.
+    /// Takes room for a workspace of `person` that shall be made. Who has too many already, the user or an account, is named.
     pub(crate) async fn take(
         portal: &Portal,
         request_id: &str,
-        workspace: &Workspace,
-    ) -> Result<Option<Self>, ApiError> {
+        (person, workspace): (&Person, &Workspace),
+    ) -> Result<Self, ApiError> {
         let asked = Desk::of(workspace);
+        let mut room = Self::default();
+        let taken = room.note(portal, request_id, (person, &asked)).await;
+        if let Err(refused) = taken {
+            room.give_back().await;
+            return Err(refused);
+        }
+        Ok(room)
+    }
+
+    async fn note(
+        &mut self,
+        portal: &Portal,
+        request_id: &str,
+        (person, asked): (&Person, &Desk),
+    ) -> Result<(), ApiError> {
         let known = portal.live.accounts.list(None);
         let tree = Tree::of(&known);
-        let limits = tree.limits_of(&asked);
+        // Accounts first, since it is there that people may choose another.
+        let limits = tree.limits_of(asked);
         let top = tree.way_up(&asked.account).last().map(|(top, _)| (*top).to_owned());
-        let Some(top) = top.filter(|_| !limits.is_empty()) else { return Ok(None) };
-        let room =
-            Self { accounts: Api::all(portal.client.clone()), note: format!("{NOTE}{request_id}"), top };
-        // Those who ask this portal wait for each other; only other portals come in between.
-        let _turn = portal.rooms.lock().await;
-        for _ in 0..ATTEMPTS {
-            if room.try_take(portal, &limits, &asked).await? {
-                return Ok(Some(room));
-            }
+        if let Some(top) = top.filter(|_| !limits.is_empty()) {
+            let book = Book::of::<Account>(portal, "account", &top);
+            self.0.push(book.note(portal, request_id, asked, &limits).await?);
         }
-        Err(ApiError::new(Code::Conflict, format!("account {} keeps changing: try again", room.top)))
+        let mut noted = note_of_user(portal, request_id, (person, asked)).await;
+        if noted.as_ref().is_err_and(|error| error.code == Code::NotFound) {
+            // Somebody has taken the namespace away.
+            portal.namespaces.forget(&asked.namespace);
+            noted = note_of_user(portal, request_id, (person, asked)).await;
+        }
+        self.0.push(noted?);
+        Ok(())
     }
 
-    /// Whether it was taken; not if somebody changed the account meanwhile.
-    async fn try_take(&self, portal: &Portal, limits: &[Limit], asked: &Desk) -> Result<bool, ApiError> {
-        let refused = |error| ApiError::of_cluster(&format!("account {}", self.top), error);
-        let account = self.accounts.get(&self.top).await.map_err(refused)?;
-        let now = portal.clock.now();
-        let (notes, old) = notes_of(&account, now);
-        // Later than the notes: what is no longer noted is there by now.
-        let mut desks = desks(portal, limits).await?;
-        desks.extend(notes);
-        if let Some(full) = limits.iter().find_map(|limit| limit.refuses(&desks, asked)) {
-            return Err(full);
-        }
-        let note = Note { desk: asked.clone(), until: now.saturating_add(LIFE).unwrap_or(Timestamp::MAX) };
-        let text = serde_json::to_string(&note).unwrap_or_default();
-        let gone = old.into_iter().map(|name| (name, None));
-        let annotations: BTreeMap<String, Option<String>> =
-            gone.chain([(self.note.clone(), Some(text))]).collect();
-        let metadata = json!({ "annotations": annotations, "resourceVersion": account.resource_version(),
-            "uid": account.uid() });
-        let patch = Patch::Merge(json!({ "metadata": metadata }));
-        match self.accounts.patch_metadata(&self.top, &PatchParams::default(), &patch).await {
-            Ok(_) => Ok(true),
-            Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
-            Err(error) => Err(refused(error)),
-        }
-    }
-
-    /// Makes the workspace that it was taken for, if it was.
+    /// Makes the workspace that it was taken for.
     pub(crate) async fn fill<T>(
-        room: Option<Self>,
+        self,
         making: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
-        let Some(room) = room else { return making.await };
         let Ok(made) = tokio::time::timeout(PATIENCE, making).await else {
-            // It may still come to be: its note stays until that cannot be any more.
+            // It may still come to be: its notes stay until that cannot be any more.
             let message =
                 "the cluster has not answered for a minute: look whether it is there before you try again";
             return Err(ApiError::new(Code::Unavailable, message));
         };
-        room.give_back().await;
+        self.give_back().await;
         made
     }
 
     /// The workspace is there and counts by itself, or it was refused and does not.
     async fn give_back(self) {
-        let patch = Patch::Merge(json!({ "metadata": { "annotations": { self.note.as_str(): null } } }));
-        if let Err(error) = self.accounts.patch_metadata(&self.top, &PatchParams::default(), &patch).await {
-            tracing::warn!(
-                account = self.top,
-                error = chain(&error),
-                "a note on an account is left until it is too old"
-            );
-        }
+        futures::future::join_all(self.0.into_iter().map(Page::tear_out)).await;
     }
 }
 
-/// Workspaces that may count, as the cluster has them now. The portal labels those that it makes; of others the watch
-/// tells.
+/// Notes it on the namespace of its user, which is made before where it is missing.
+async fn note_of_user(
+    portal: &Portal,
+    request_id: &str,
+    (person, asked): (&Person, &Desk),
+) -> Result<Page, ApiError> {
+    let ensured = portal.namespaces.ensure(person).await;
+    ensured.map_err(|error| ApiError::unavailable("the cluster", error))?;
+    let counted = Counted::Namespace(asked.namespace.clone());
+    let own = Limit { counted, most: portal.namespaces.limits_of(person).workspaces };
+    let book = Book::of::<Namespace>(portal, "namespace", &asked.namespace);
+    book.note(portal, request_id, asked, &[own]).await
+}
+
+/// Workspaces that may count, as the cluster has them now.
 async fn desks(portal: &Portal, limits: &[Limit]) -> Result<BTreeSet<Desk>, ApiError> {
-    let accounts: BTreeSet<&str> =
-        limits.iter().flat_map(|limit| &limit.accounts).map(String::as_str).collect();
-    let accounts: Vec<&str> = accounts.into_iter().collect();
-    let asked = if accounts.len() <= NAMED {
-        ListParams::default().labels(&format!("{} in ({})", names::LABEL_ACCOUNT, accounts.join(",")))
-    } else {
-        ListParams::default()
+    let everywhere = Api::<Workspace>::all(portal.client.clone());
+    let (api, asked) = match limits {
+        [Limit { counted: Counted::Namespace(name), .. }] => {
+            (Api::namespaced(portal.client.clone(), name), ListParams::default())
+        }
+        _ => (everywhere, of_accounts(limits)),
     };
-    let found = Api::<Workspace>::all(portal.client.clone()).list(&asked).await;
+    let found = api.list(&asked).await;
     let found = found.map_err(|error| ApiError::of_cluster("the list of workspaces", error))?;
+    // The portal labels those that it makes; of others the watch tells.
     let seen = portal.live.workspaces.list(None);
     let labelled = |one: &Workspace| {
         one.labels().get(names::LABEL_ACCOUNT).map(String::as_str) == Some(one.spec.account())
     };
     let others = seen.iter().filter(|one| !labelled(one)).map(|one| Desk::of(one));
     Ok(found.items.iter().map(Desk::of).chain(others).collect())
+}
+
+/// The workspaces that accounts pay for, by their labels.
+fn of_accounts(limits: &[Limit]) -> ListParams {
+    let accounts: BTreeSet<&str> = limits.iter().flat_map(|limit| limit.counted.accounts()).collect();
+    if accounts.len() > NAMED {
+        return ListParams::default();
+    }
+    let accounts: Vec<&str> = accounts.into_iter().collect();
+    ListParams::default().labels(&format!("{} in ({})", names::LABEL_ACCOUNT, accounts.join(",")))
 }
 
 /// How many workspaces each account has, as the watch last saw them, those of accounts below included; and how many of
@@ -323,7 +326,7 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -331,7 +334,7 @@ mod tests {
         Arc::new(serde_json::from_value(json!({ "metadata": { "name": name }, "spec": spec })).unwrap())
     }
 
-    fn desk(name: &str, account: &str, user: &str) -> Desk {
+    pub(super) fn desk(name: &str, account: &str, user: &str) -> Desk {
         let [namespace, name, account, user] =
             [&format!("user-{user}"), name, account, user].map(str::to_owned);
         Desk { namespace, name, account, user }
@@ -341,7 +344,10 @@ mod tests {
     fn refuses(accounts: &[Arc<Account>], desks: &[Desk], asked: &Desk) -> Option<String> {
         let limits = Tree::of(accounts).limits_of(asked);
         let desks = desks.iter().cloned().collect();
-        limits.iter().find(|limit| limit.refuses(&desks, asked).is_some()).map(|limit| limit.account.clone())
+        limits.iter().find(|limit| limit.refuses(&desks, asked).is_some()).map(|limit| match &limit.counted {
+            Counted::Account { name: account, .. } | Counted::Member { account, .. } => account.clone(),
+            Counted::Namespace(_) => panic!("the tree knows nothing of users"),
+        })
     }
 
     #[test]
@@ -372,20 +378,21 @@ mod tests {
     }
 
     #[test]
-    fn notes_that_are_too_old_or_make_no_sense_do_not_count() {
-        let now = Timestamp::from_second(1000).unwrap();
-        let note = |until: i64| {
-            let note = Note { desk: desk("a", "lab", "ada"), until: Timestamp::from_second(until).unwrap() };
-            serde_json::to_string(&note).unwrap()
-        };
-        let annotations = json!({ "maar.io/room-1": note(1001), "maar.io/room-2": note(1000),
-            "maar.io/room-3": "?", "other": note(2000) });
-        let account: Account = serde_json::from_value(
-            json!({ "metadata": { "name": "lab", "annotations": annotations }, "spec": {} }),
-        )
-        .unwrap();
-        let (valid, old) = notes_of(&account, now);
-        assert_eq!(valid, [desk("a", "lab", "ada")]);
-        assert_eq!(old, ["maar.io/room-2", "maar.io/room-3"]);
+    fn a_user_is_held_to_his_limit_whoever_pays() {
+        let desks =
+            BTreeSet::from([desk("a", "lab", "ada"), desk("b", "class", "ada"), desk("c", "lab", "bob")]);
+        let limit = |most| Limit { counted: Counted::Namespace("user-ada".to_owned()), most };
+        let asked = desk("n", "lab", "ada");
+        assert!(limit(3).refuses(&desks, &asked).is_none());
+        let refused = limit(2).refuses(&desks, &asked).unwrap().message;
+        assert_eq!(
+            refused,
+            "you may have 2 workspaces, and have 2, suspended ones too: delete one, or ask for more"
+        );
+        assert!(
+            limit(2).refuses(&desks, &desk("a", "lab", "ada")).is_none(),
+            "the cluster says that it exists"
+        );
+        assert!(limit(0).refuses(&BTreeSet::new(), &asked).is_some());
     }
 }

@@ -9,6 +9,7 @@ use k8s_openapi::{
 use kube::{
     Api, Client, ResourceExt as _,
     api::{ListParams, Patch, PatchParams, PostParams},
+    core::Status,
 };
 use maar_api::{
     Quantity,
@@ -26,7 +27,7 @@ use super::{
 };
 use crate::{
     access::Person,
-    error::{ApiError, is_uncounted},
+    error::{ApiError, is_contended, is_uncounted},
     profile::Profiles,
 };
 
@@ -103,8 +104,9 @@ impl Namespaces {
                 Err(error) => error,
             };
             // What refuses reads the quota from a cache of its own, which may be behind what we have read.
-            let uncounted = matches!(&refused, kube::Error::Api(status) if is_uncounted(status));
-            if !(uncounted && pace.wait().await) {
+            let busy = |status: &Status| is_uncounted(status) || is_contended(status);
+            let later = matches!(&refused, kube::Error::Api(status) if busy(status));
+            if !(later && pace.wait().await) {
                 // Somebody may have taken the namespace away, or changed its quota.
                 self.forget(&person.namespace);
                 return Err(ApiError::of_cluster(what, refused));

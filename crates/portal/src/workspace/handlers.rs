@@ -78,9 +78,9 @@ pub(super) async fn create(call: Call) -> Result<Answer, ApiError> {
     let person = call.person()?;
     let workspace = plan(&asked, person, &call.portal.settings.profiles)?;
     let (portal, namespace) = (&call.portal, &person.namespace);
-    let room = Room::take(portal, &call.request_id, &workspace).await?;
+    let room = Room::take(portal, &call.request_id, (person, &workspace)).await?;
     let what = format!("workspace {}", asked.name);
-    let made = Room::fill(room, portal.namespaces.create(person, &what, &workspace)).await?;
+    let made = room.fill(portal.namespaces.create(person, &what, &workspace)).await?;
     portal.live.workspaces.seen(namespace, &asked.name).await;
     let name = format!("{namespace}/{}", asked.name);
     // Values of the environment are often secrets; the audit log keeps none of them.

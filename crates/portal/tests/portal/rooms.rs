@@ -1,6 +1,7 @@
-//! How many workspaces an account may have: counted whether they run or not, and exact however many ask at once.
+//! How many workspaces an account and a user may have: counted whether they run or not, and exact however many ask at once.
 
-use kube::Api;
+use k8s_openapi::api::core::v1::{Namespace, ResourceQuota};
+use kube::{Api, api::DeleteParams};
 use maar_api::v1alpha1::Account;
 use serde_json::{Value, json};
 
@@ -110,6 +111,49 @@ async fn a_member_has_no_more_workspaces_of_an_account_than_he_may() {
         bob.post("/workspaces", json!({ "name": "more", "image": "busybox", "account": "lab" })).await;
     let message = said["message"].as_str().unwrap();
     assert!(message.contains("account lab") && message.contains("1 workspace"), "{message}");
+}
+
+/// kube-controller-manager counts a quota anew from caches that may be behind, and then lets in what is too much: here nothing
+/// of it is left.
+#[tokio::test]
+async fn a_user_has_no_more_workspaces_than_he_may_whatever_the_quota_lets_in() {
+    let world = World::with(|settings| {
+        settings.limits.workspaces = 5;
+        settings.requests_per_second = 1000;
+    })
+    .await;
+    let (ada, bob) = (world.user("ada").await, world.user("bob").await);
+    let other = ada.at(world.another_portal().await);
+    let ask = async |of: &Browser, name: &str| {
+        let (status, said) = of.post("/workspaces", json!({ "name": name, "image": "busybox" })).await;
+        assert!(status == 201 || said["code"] == "quotaExceeded", "{status} {said}");
+        (status == 201).then_some(name.to_owned()).ok_or(said)
+    };
+    ask(&ada, "first").await.unwrap();
+    ask(&other, "second").await.unwrap();
+    let namespace = ada.namespace().await;
+    let quotas: Api<ResourceQuota> = Api::namespaced(world.client.clone(), &namespace);
+    quotas.delete("maar-user", &DeleteParams::default()).await.unwrap();
+    let names: Vec<String> = (0..24).map(|number| format!("w{number}")).collect();
+    let asked = names
+        .iter()
+        .enumerate()
+        .map(async |(number, name)| ask(if number.is_multiple_of(2) { &ada } else { &other }, name).await);
+    let (made, refused): (Vec<_>, Vec<_>) =
+        futures::future::join_all(asked).await.into_iter().partition(Result::is_ok);
+    assert_eq!(made.len(), 3, "{made:?}");
+    let message = refused[0].as_ref().unwrap_err()["message"].as_str().unwrap();
+    assert!(message.starts_with("you may have 5 workspaces, and have 5"), "{message}");
+    // Nothing is left behind of those who were asked for.
+    let namespaces: Api<Namespace> = Api::all(world.client.clone());
+    let left = namespaces.get(&namespace).await.unwrap().metadata.annotations.unwrap_or_default();
+    assert!(left.keys().all(|name| !name.starts_with("maar.io/room-")), "{left:?}");
+    ask(&bob, "his").await.unwrap();
+    let path = format!("/workspaces/{namespace}/first");
+    assert_eq!(ada.delete(&path).await.0, 204);
+    eventually("its end", async || other.get(&path).await.0 == 404).await;
+    ask(&other, "next").await.unwrap();
+    ask(&ada, "still-more").await.unwrap_err();
 }
 
 /// Who closes the page in the middle of it leaves nothing half done: no place that is kept for nothing, no change of which

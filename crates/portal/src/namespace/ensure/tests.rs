@@ -28,8 +28,8 @@ fn a_quota_is_counted_when_the_cluster_holds_to_it() {
     assert!(counted(json!({ "hard": { "cpu": "1000m", "pods": "5" }, "used": used })));
 }
 
-/// A cluster that refuses the first so many objects because their quota is not counted, and how many it was asked for.
-fn cluster(refuses: usize) -> (Namespaces, Arc<AtomicUsize>) {
+/// A cluster that refuses the first so many objects, and how many it was asked for.
+fn cluster(refuses: usize, refusal: fn() -> (u16, String)) -> (Namespaces, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&asked);
     let answer = move |request: Request<Body>| {
@@ -38,7 +38,7 @@ fn cluster(refuses: usize) -> (Namespaces, Arc<AtomicUsize>) {
             let (head, body) = request.into_parts();
             let sent = body.collect_bytes().await?;
             let (code, body) = match head.method {
-                Method::POST if counter.fetch_add(1, Ordering::SeqCst) < refuses => (403, refusal()),
+                Method::POST if counter.fetch_add(1, Ordering::SeqCst) < refuses => refusal(),
                 Method::GET => (200, json!({ "metadata": { "name": QUOTA } }).to_string()),
                 _ => (200, String::from_utf8_lossy(&sent).into_owned()),
             };
@@ -52,11 +52,29 @@ fn cluster(refuses: usize) -> (Namespaces, Arc<AtomicUsize>) {
     (Namespaces::new(client, limits, Profiles::default()), asked)
 }
 
-fn refusal() -> String {
+/// Its quota is not counted yet.
+fn uncounted() -> (u16, String) {
     let message = "configmaps \"a\" is forbidden: status unknown for quota: maar-user, resources: pods";
-    json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 403,
-        "reason": "Forbidden", "message": message })
-    .to_string()
+    let status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 403,
+        "reason": "Forbidden", "message": message });
+    (403, status.to_string())
+}
+
+/// Others count the same quota.
+fn contended() -> (u16, String) {
+    let message =
+        "Operation cannot be fulfilled on resourcequotas \"maar-user\": the object has been modified";
+    let status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 409,
+        "reason": "Conflict", "message": message, "details": { "name": "maar-user", "kind": "resourcequotas" } });
+    (409, status.to_string())
+}
+
+/// The object is there already.
+fn taken() -> (u16, String) {
+    let status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 409,
+        "reason": "AlreadyExists", "message": "configmaps \"a\" already exists",
+        "details": { "name": "a", "kind": "configmaps" } });
+    (409, status.to_string())
 }
 
 async fn create(namespaces: &Namespaces) -> Result<ConfigMap, ApiError> {
@@ -65,17 +83,19 @@ async fn create(namespaces: &Namespaces) -> Result<ConfigMap, ApiError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_because_nothing_was_counted_yet_is_tried_again() {
-    let (namespaces, asked) = cluster(1);
-    // The quota of this cluster never says that it is counted, and the cluster decides all the same.
-    namespaces.done.lock().insert(person("ada").namespace, namespaces.wanted(&person("ada")));
-    assert!(create(&namespaces).await.is_ok());
-    assert_eq!(asked.load(Ordering::SeqCst), 2);
+async fn what_is_refused_because_its_quota_was_not_counted_is_tried_again() {
+    for (refusal, want) in [(uncounted as fn() -> _, 2), (contended, 2), (taken, 1)] {
+        let (namespaces, asked) = cluster(1, refusal);
+        // The quota of this cluster never says that it is counted, and the cluster decides all the same.
+        namespaces.done.lock().insert(person("ada").namespace, namespaces.wanted(&person("ada")));
+        assert_eq!(create(&namespaces).await.is_ok(), want == 2, "{:?}", refusal());
+        assert_eq!(asked.load(Ordering::SeqCst), want, "{:?}", refusal());
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn after_a_while_the_asker_is_told_when_to_come_again() {
-    let (namespaces, _) = cluster(usize::MAX);
+    let (namespaces, _) = cluster(usize::MAX, uncounted);
     let begin = Instant::now();
     let error = create(&namespaces).await.unwrap_err();
     assert_eq!(error.code, Code::Unavailable, "{error}");
@@ -127,7 +147,7 @@ fn fresh_cluster(workspaces: usize) -> (Namespaces, Arc<Mutex<BTreeMap<String, S
                     )
                 }
                 Method::POST if !kinds.iter().all(|kind| used.lock().contains_key(*kind)) => {
-                    (403, serde_json::from_str(&refusal()).unwrap())
+                    (403, serde_json::from_str(&uncounted().1).unwrap())
                 }
                 _ => (200, sent),
             };
