@@ -1,4 +1,4 @@
-//! Many connections to one port of the Pod, carried over standard input and output.
+//! Many connections to one port or socket of the Pod, carried over standard input and output.
 //!
 //! A frame is a kind, the number of a connection, a length and so many bytes. Each side may send [`CREDIT`] bytes of a
 //! connection more than the other has passed on and granted anew, so that one that stands still holds up no other, and
@@ -7,13 +7,16 @@
 use std::{
     collections::BTreeMap,
     io::{self, Read, Write},
-    net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream},
+    net::{IpAddr, Shutdown, SocketAddr, TcpListener},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, Sender, channel},
     },
     thread,
+    time::Duration,
 };
+
+use crate::socket::Socket;
 
 /// The port is open; the bytes are its number.
 const LISTENING: u8 = 0;
@@ -26,6 +29,8 @@ const END: u8 = 3;
 const CLOSE: u8 = 4;
 /// So many bytes more may be sent.
 const GRANT: u8 = 5;
+/// A Unix socket is there; the bytes are its path.
+pub(crate) const SOCKET: u8 = 6;
 
 /// What may be on the way of one connection in one direction.
 const CREDIT: u32 = 256 * 1024;
@@ -33,6 +38,8 @@ const CREDIT: u32 = 256 * 1024;
 const PART: usize = 32 * 1024;
 /// How many connections there may be at once.
 const MOST: usize = 256;
+/// How long is waited when a connection cannot be taken, as when too many files are open: it would fail at once again.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// One connection, as the reader of frames knows it.
 struct Line {
@@ -40,7 +47,7 @@ struct Line {
     to_socket: Sender<Option<Vec<u8>>>,
     /// What the thread that reads from the socket may still send.
     credit: Arc<Credit>,
-    socket: TcpStream,
+    socket: Socket,
 }
 
 #[derive(Default)]
@@ -66,15 +73,33 @@ pub(crate) fn serve(address: &str, port: &str) -> io::Result<()> {
     let wrong = |_| io::Error::other("this is no address and port");
     let address: IpAddr = address.parse().map_err(|_| io::Error::other("this is no address"))?;
     let listener = TcpListener::bind(SocketAddr::new(address, port.parse().map_err(wrong)?))?;
+    let opened = listener.local_addr()?.port().to_be_bytes();
+    carry((LISTENING, &opened), move || {
+        let (socket, peer) = listener.accept()?;
+        let _ = socket.set_nodelay(true);
+        Ok((Socket::Port(socket), peer.to_string()))
+    })
+}
+
+/// Says where it listens, and carries all connections that are taken there, each with where it comes from, until there is no
+/// more to read.
+pub(crate) fn carry(
+    (kind, place): (u8, &[u8]),
+    mut accept: impl FnMut() -> io::Result<(Socket, String)> + Send + 'static,
+) -> io::Result<()> {
     let hall = Hall::default();
-    hall.send(LISTENING, 0, &listener.local_addr()?.port().to_be_bytes())?;
+    hall.send(kind, 0, place)?;
     let taking = hall.clone();
     thread::spawn(move || {
         let mut next = 0_u32;
-        for socket in listener.incoming().flatten() {
+        loop {
+            let Ok((socket, peer)) = accept() else {
+                thread::sleep(PAUSE);
+                continue;
+            };
             next = next.wrapping_add(1);
             // Who cannot be carried is let go, and the next one may be luckier.
-            let _ = taking.take(next, socket);
+            let _ = taking.take(next, socket, &peer);
         }
     });
     hall.read(&mut io::stdin().lock())
@@ -94,9 +119,8 @@ impl Hall {
     }
 
     /// Begins to carry a connection.
-    fn take(&self, number: u32, socket: TcpStream) -> io::Result<()> {
-        let _ = socket.set_nodelay(true);
-        let (reading, writing, peer) = (socket.try_clone()?, socket.try_clone()?, socket.peer_addr()?);
+    fn take(&self, number: u32, socket: Socket, peer: &str) -> io::Result<()> {
+        let (reading, writing) = (socket.try_clone()?, socket.try_clone()?);
         let (to_socket, parts) = channel();
         let credit = Arc::new(Credit { left: Mutex::new(CREDIT), more: Condvar::new() });
         {
@@ -106,14 +130,14 @@ impl Hall {
             }
             lines.insert(number, Line { to_socket, credit: Arc::clone(&credit), socket });
         }
-        self.send(OPEN, number, peer.to_string().as_bytes())?;
+        self.send(OPEN, number, peer.as_bytes())?;
         let (reader, writer) = (self.clone(), self.clone());
         thread::spawn(move || reader.from_socket(number, reading, &credit));
         thread::spawn(move || writer.to_socket(number, writing, &parts));
         Ok(())
     }
 
-    fn from_socket(&self, number: u32, mut socket: TcpStream, credit: &Credit) {
+    fn from_socket(&self, number: u32, mut socket: Socket, credit: &Credit) {
         let mut part = vec![0; PART];
         loop {
             let mut left = lock(&credit.left);
@@ -142,10 +166,10 @@ impl Hall {
         }
     }
 
-    fn to_socket(&self, number: u32, mut socket: TcpStream, parts: &Receiver<Option<Vec<u8>>>) {
+    fn to_socket(&self, number: u32, mut socket: Socket, parts: &Receiver<Option<Vec<u8>>>) {
         for part in parts {
             let Some(part) = part else {
-                let _ = socket.shutdown(Shutdown::Write);
+                socket.shutdown(Shutdown::Write);
                 continue;
             };
             if socket.write_all(&part).is_err() {
@@ -162,7 +186,7 @@ impl Hall {
 
     fn forget(&self, number: u32) {
         if let Some(line) = lock(&self.lines).remove(&number) {
-            let _ = line.socket.shutdown(Shutdown::Both);
+            line.socket.shutdown(Shutdown::Both);
             line.credit.add(CREDIT);
         }
     }

@@ -21,7 +21,7 @@ use tokio::{
 /// Starts `maar up` and waits until it is up; where the portal is, and the first password.
 async fn up(folder: &Path) -> (Child, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_maar"))
-        .args(["up", "--port", "0", "--nodes", "2"])
+        .args(["up", "--port", "0", "--nodes", "2", "--ssh-agent-forwarding"])
         .current_dir(folder)
         .stdout(Stdio::piped())
         .kill_on_drop(true)
@@ -420,6 +420,25 @@ async fn connects_by_certificate(here: &Path) {
     std::fs::rename(here.join("away.json"), here.join("login.json")).unwrap();
 }
 
+/// Programs in the workspace find the agent of this machine only where it is asked for.
+async fn forwards_the_agent(here: &Path) {
+    let socket = here.join("agent of mine");
+    let mut agent = Command::new("ssh-agent");
+    agent.arg("-D").arg("-a").arg(&socket).stdout(Stdio::null()).kill_on_drop(true);
+    let Ok(_agent) = agent.spawn() else { return maar_testkit::absent!("ssh-agent (openssh-client)") };
+    while !socket.exists() {
+        tokio::task::yield_now().await;
+    }
+    let place = socket.to_str().unwrap();
+    // An agent without keys says 1, and where there is no agent ssh-add says 2.
+    let look = "ssh-add -l >&2; echo $?";
+    assert_eq!(says(here, &["ssh", "-A", "--agent-socket", place, "shell", "--", look]).await, "1\n");
+    assert_eq!(says(here, &["ssh", "--agent-socket", place, "shell", "--", look]).await, "2\n");
+    let none = maar(here, &["ssh", "-A", "--agent-socket", "", "shell"], "").await;
+    assert_eq!(none.status.code(), Some(2), "{none:?}");
+    assert!(String::from_utf8_lossy(&none.stderr).contains("SSH_AUTH_SOCK"), "{none:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn people_are_in_workspaces_by_their_own_ssh() {
     for (program, of) in [("ssh", "-V"), ("bwrap", "--version")] {
@@ -442,6 +461,7 @@ async fn people_are_in_workspaces_by_their_own_ssh() {
     assert_eq!(maar(here, &["ssh", "-oProxyCommand=x"], "").await.status.code(), Some(2));
     assert_eq!(maar(here, &["ssh", "nowhere", "--", "true"], "").await.status.code(), Some(255));
 
+    forwards_the_agent(here).await;
     connects_by_certificate(here).await;
     let ssh_folder = here.join("dot-ssh");
     std::fs::create_dir(&ssh_folder).unwrap();

@@ -30,12 +30,16 @@ pub struct SshSettings {
     pub most: usize,
     /// Programs that are brought into containers, for each processor.
     pub helpers: Helpers,
+    /// Whether agents of clients are forwarded that ask for it (`ssh -A`). Whoever is root in a container, or administers
+    /// the cluster, can use the keys of such an agent.
+    pub agent_forwarding: bool,
 }
 
 impl SshSettings {
     /// The usual settings, for a gateway that is found there.
     pub fn at(host: impl Into<String>, port: u16) -> Self {
-        Self { host: host.into(), port, limits: Limits::default(), most: 256, helpers: Helpers::default() }
+        let (limits, helpers) = (Limits::default(), Helpers::default());
+        Self { host: host.into(), port, limits, most: 256, helpers, agent_forwarding: false }
     }
 }
 

@@ -11,7 +11,7 @@ use super::key::{SecretKey, UserKey, strong};
 /// Clocks of clients and portals differ by this much at most.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
 /// What a certificate of ours allows unless less is said.
-const EXTENSIONS: [&str; 2] = ["permit-pty", "permit-port-forwarding"];
+const EXTENSIONS: [&str; 3] = ["permit-pty", "permit-port-forwarding", "permit-agent-forwarding"];
 
 /// Why a certificate is not made or not taken.
 #[derive(Debug, thiserror::Error)]
@@ -31,10 +31,12 @@ pub struct Rights {
     pub terminal: bool,
     /// Forward ports either way.
     pub forwarding: bool,
+    /// Forward his agent, where that is done at all.
+    pub agent: bool,
 }
 
 impl Rights {
-    pub(super) const ALL: Self = Self { terminal: true, forwarding: true };
+    pub(super) const ALL: Self = Self { terminal: true, forwarding: true, agent: true };
 }
 
 /// The authority.
@@ -107,7 +109,11 @@ impl Authority {
             return refuse("its key is of a kind that is not taken");
         }
         let has = |name: &str| certificate.extensions().iter().any(|(extension, _)| extension == name);
-        let rights = Rights { terminal: has("permit-pty"), forwarding: has("permit-port-forwarding") };
+        let rights = Rights {
+            terminal: has("permit-pty"),
+            forwarding: has("permit-port-forwarding"),
+            agent: has("permit-agent-forwarding"),
+        };
         Ok(Named { user: user.clone(), id: certificate.key_id().to_owned(), rights })
     }
 }
@@ -161,7 +167,8 @@ mod tests {
         };
         assert!(ours.check(&built(user), at(10)).is_ok());
         let rights = ours.check(&built(user), at(10)).unwrap().rights;
-        assert_eq!(rights, Rights { terminal: false, forwarding: false }, "what is not said is not allowed");
+        let none = Rights { terminal: false, forwarding: false, agent: false };
+        assert_eq!(rights, none, "what is not said is not allowed");
         let refused = [
             built(|builder| {
                 user(builder);

@@ -131,6 +131,7 @@ mod tests {
             ("GIT_PROTOCOL", "version=2", true),
             ("LD_PRELOAD", "/tmp/x.so", false),
             ("PATH", "/tmp", false),
+            ("SSH_AUTH_SOCK", "/tmp/x", false),
             ("BASH_ENV", "/tmp/x", false),
             ("LC_x", "C", false),
             ("LC_ALL", "a\nb", false),

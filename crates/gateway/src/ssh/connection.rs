@@ -5,7 +5,7 @@ use std::{
     net::IpAddr,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -23,6 +23,7 @@ use tokio_util::{
 };
 
 use super::{
+    agent::Agents,
     certificate::{Authority, Rights},
     command,
     door::{Door, Knock, Proof, Report, Visit},
@@ -50,12 +51,16 @@ pub(super) struct Hall {
     channels: AtomicU64,
     /// How the last program ended.
     code: Mutex<Option<i32>>,
+    /// The client's agent, as it is seen in the Pod.
+    pub(super) agents: Agents,
+    /// Whether it was ever seen there.
+    agent_seen: AtomicBool,
     /// When something was last carried.
     busy: Mutex<Instant>,
     /// Set when somebody is let in.
     entered: watch::Sender<bool>,
     pub(super) stop: CancellationToken,
-    /// Shells, commands and SFTP, until what they left behind is told that the client has left.
+    /// Shells, commands, SFTP and what listens in the Pod, until what they left behind is told that the client has left.
     pub(super) sessions: TaskTracker,
 }
 
@@ -75,6 +80,8 @@ impl Hall {
             sent: AtomicU64::default(),
             channels: AtomicU64::default(),
             code: Mutex::default(),
+            agents: Agents::default(),
+            agent_seen: AtomicBool::default(),
             busy: Mutex::new(Instant::now()),
             entered: watch::Sender::new(false),
             stop: CancellationToken::new(),
@@ -111,11 +118,17 @@ impl Hall {
         *self.code.lock() = code;
     }
 
+    /// A program has begun that can ask the agent of the client.
+    pub(super) fn agent_seen(&self) {
+        self.agent_seen.store(true, Ordering::Relaxed);
+    }
+
     /// What there is to say at the end.
     pub(super) fn report(&self, lasted: Duration, why: String) -> Report {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let (received, sent, channels) = (read(&self.received), read(&self.sent), read(&self.channels));
-        Report { lasted, received, sent, channels, code: *self.code.lock(), why }
+        let agent = self.agent_seen.load(Ordering::Relaxed);
+        Report { lasted, received, sent, channels, code: *self.code.lock(), agent, why }
     }
 
     pub(super) fn last_busy(&self) -> Instant {
@@ -180,6 +193,8 @@ struct Waiting {
     outlet: Outlet,
     variables: Vec<(String, String)>,
     terminal: Option<(watch::Sender<Size>, watch::Receiver<Size>)>,
+    /// Whether the client's agent is to be forwarded.
+    agent: bool,
 }
 
 /// A session channel.
@@ -234,6 +249,7 @@ impl Connection {
             wish,
             variables: waiting.variables,
             sizes: receiver,
+            agent: waiting.agent.then(|| server.handle()),
             inlet: self.hall.inlet(id),
             outlet: waiting.outlet,
             stop: stop.clone(),
@@ -322,7 +338,7 @@ impl Handler for Connection {
         let (_, outlet) = channel.split();
         self.hall.inlet(id);
         self.hall.channels.fetch_add(1, Ordering::Relaxed);
-        let waiting = Waiting { outlet, variables: Vec::new(), terminal: None };
+        let waiting = Waiting { outlet, variables: Vec::new(), terminal: None, agent: false };
         self.channels.insert(id, State::Waiting(Box::new(waiting)));
         reply.accept().await;
         Ok(())
@@ -491,9 +507,17 @@ impl Handler for Connection {
         if name == "sftp" { self.begin(id, Wish::Sftp, server) } else { server.channel_failure(id) }
     }
 
-    /// Whoever is root in the Pod could use the keys of the agent for as long as the connection lasts.
-    async fn agent_request(&mut self, _: ChannelId, _: &mut Server) -> Result<bool, Self::Error> {
-        Ok(false)
+    /// Whoever is root in the Pod can use the keys of the agent for as long as it is forwarded. Whether it can be is seen
+    /// when the session begins, which does not wait for it here: nothing else of the connection goes on meanwhile.
+    async fn agent_request(&mut self, id: ChannelId, _: &mut Server) -> Result<bool, Self::Error> {
+        let may = self.rights.agent && self.hall.visit().is_some_and(|visit| visit.agent());
+        match self.channels.get_mut(&id) {
+            Some(State::Waiting(waiting)) if may => {
+                waiting.agent = true;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
     }
 
     async fn x11_request(
@@ -533,7 +557,7 @@ impl Handler for Connection {
         }
         let stop = self.hall.stop.child_token();
         let opened =
-            Remote::open(Arc::clone(&self.hall), server.handle(), (address, *port), stop.clone()).await;
+            Remote::port(Arc::clone(&self.hall), server.handle(), (address, *port), stop.clone()).await;
         match opened {
             Ok(opened) => {
                 *port = opened;

@@ -49,6 +49,11 @@ pub trait Visit: Send + Sync + 'static {
     /// Where he is now; otherwise what he has to be told.
     fn place(&self) -> Result<Place, String>;
 
+    /// Whether his agent may be forwarded, if he asks for that. Whoever is root where he is can use it then.
+    fn agent(&self) -> bool {
+        false
+    }
+
     /// Ends when he may no longer be here, with what he is told.
     fn denied(&self) -> BoxFuture<'static, String>;
 
@@ -69,6 +74,8 @@ pub struct Report {
     pub channels: u64,
     /// How the last shell or command ended; nothing if there was none, or it did not end by itself.
     pub code: Option<i32>,
+    /// Whether programs could ask the client's agent.
+    pub agent: bool,
     /// Why it ended.
     pub why: String,
 }

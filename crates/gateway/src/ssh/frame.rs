@@ -23,21 +23,19 @@ pub(super) enum Frame {
     Close(u32),
     /// So many bytes more may be sent.
     Grant(u32, u32),
+    /// A Unix socket is there, at this path.
+    Socket(String),
 }
 
 impl Frame {
     pub(super) fn bytes(&self) -> Bytes {
-        let text;
         let number;
         let (kind, line, body): (u8, u32, &[u8]) = match self {
             Self::Listening(port) => {
                 number = u32::from(*port).to_be_bytes();
                 (0, 0, &number[2..])
             }
-            Self::Open(line, from) => {
-                text = from.clone();
-                (1, *line, text.as_bytes())
-            }
+            Self::Open(line, from) => (1, *line, from.as_bytes()),
             Self::Data(line, bytes) => (2, *line, bytes),
             Self::End(line) => (3, *line, &[]),
             Self::Close(line) => (4, *line, &[]),
@@ -45,6 +43,7 @@ impl Frame {
                 number = count.to_be_bytes();
                 (5, *line, &number)
             }
+            Self::Socket(path) => (6, 0, path.as_bytes()),
         };
         let mut frame = BytesMut::with_capacity(HEAD + body.len());
         frame.put_u8(kind);
@@ -90,6 +89,7 @@ impl Frames {
             (3, 0) => Frame::End(line),
             (4, 0) => Frame::Close(line),
             (5, 4) => Frame::Grant(line, frame.get_u32()),
+            (6, _) => Frame::Socket(String::from_utf8_lossy(&frame).into_owned()),
             _ => return Err(Nonsense),
         }))
     }
@@ -110,6 +110,7 @@ mod tests {
             any::<u32>().prop_map(Frame::End),
             any::<u32>().prop_map(Frame::Close),
             any::<(u32, u32)>().prop_map(|(line, count)| Frame::Grant(line, count)),
+            "[a-z./]{0,20}".prop_map(Frame::Socket),
         ]
     }
 

@@ -94,7 +94,10 @@ mod tests {
     use std::{
         io::{Read as _, Write as _},
         net::{TcpListener, TcpStream},
-        os::unix::{fs::PermissionsExt as _, net::UnixListener},
+        os::unix::{
+            fs::PermissionsExt as _,
+            net::{UnixListener, UnixStream},
+        },
         path::{Path, PathBuf},
         process::{Child, Command, Output, Stdio},
         sync::{Arc, LazyLock},
@@ -330,19 +333,22 @@ mod tests {
         assert_eq!(stale.stdout[4..13], [101, 0, 0, 0, 1, 0, 0, 0, 5], "no such handle");
     }
 
+    /// The next frame that a helper says: its kind, the connection, the bytes.
+    fn frame(output: &mut impl std::io::Read) -> (u8, u32, Vec<u8>) {
+        let mut head = [0; 9];
+        output.read_exact(&mut head).unwrap();
+        let length = u32::from_be_bytes(head[5..].try_into().unwrap());
+        let mut bytes = vec![0; length as usize];
+        output.read_exact(&mut bytes).unwrap();
+        (head[0], u32::from_be_bytes(head[1..5].try_into().unwrap()), bytes)
+    }
+
     #[test]
     fn many_connections_are_carried_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let mut child = start(&program(folder.path()), &["listen", "127.0.0.1", "0"]);
         let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let mut frame = || {
-            let mut head = [0; 9];
-            output.read_exact(&mut head).unwrap();
-            let length = u32::from_be_bytes(head[5..].try_into().unwrap());
-            let mut bytes = vec![0; length as usize];
-            output.read_exact(&mut bytes).unwrap();
-            (head[0], u32::from_be_bytes(head[1..5].try_into().unwrap()), bytes)
-        };
+        let mut frame = || frame(&mut output);
         let (kind, _, port) = frame();
         assert_eq!(kind, 0);
         let port = u16::from_be_bytes(port[..].try_into().unwrap());
@@ -363,6 +369,42 @@ mod tests {
         assert_eq!(first.read(&mut said).unwrap_or(0), 0, "gone");
         drop(input);
         assert!(child.wait().unwrap().success(), "it ends with its input");
+    }
+
+    /// Where the first place will not do: one that is not there, and one whose path is too long for a socket.
+    #[test]
+    fn the_socket_of_an_agent_is_its_owners_alone_and_goes_with_the_helper() {
+        let folder = tempfile::tempdir().unwrap();
+        let helper = program(folder.path());
+        let long = folder.path().join("x".repeat(100));
+        std::fs::create_dir(&long).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        for (place, here) in [(folder.path(), true), (Path::new("/nowhere"), false), (&long, false)] {
+            let mut command = Command::new(&helper);
+            command.arg("agent").env("TMPDIR", place).stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+            let (kind, _, path) = frame(&mut output);
+            let path = PathBuf::from(String::from_utf8(path).unwrap());
+            assert_eq!((kind, path.starts_with(place)), (6, here), "{}", path.display());
+            let own = path.parent().unwrap();
+            assert_eq!((mode(own), mode(&path)), (0o700, 0o600));
+            let mut program = UnixStream::connect(&path).unwrap();
+            assert_eq!(frame(&mut output), (1, 1, Vec::new()));
+            program.write_all(b"keys?").unwrap();
+            assert_eq!(frame(&mut output), (2, 1, b"keys?".to_vec()));
+            input.write_all(&[2, 0, 0, 0, 1, 0, 0, 0, 2, b'n', b'o']).unwrap();
+            let mut said = [0; 2];
+            program.read_exact(&mut said).unwrap();
+            assert_eq!(&said, b"no");
+            drop(input);
+            assert!(
+                child.wait().unwrap().success(),
+                "it ends with its input, also while somebody is connected"
+            );
+            assert!(!own.exists(), "{} is left", own.display());
+            assert!(std::fs::read_dir(&long).unwrap().next().is_none(), "what was tried is not left");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::machine::{Machine, Made};
 /// The program, for machines like the one that runs the gateway.
 const OWN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/maar-helper"));
 /// What every helper has in it that speaks as this gateway does; helper/main.rs says the same.
-const MARK: &[u8] = b"maar helper, protocol 1";
+const MARK: &[u8] = b"maar helper, protocol 2";
 /// How files in the folder are called, before the processor.
 const PREFIX: &str = "maar-helper-";
 /// The largest that is taken for a helper.

@@ -1,36 +1,53 @@
-//! From a port in the Pod to the client (`ssh -R`): the helper listens there and carries all connections over one exec.
+//! From a port or a socket in the Pod to the client (`ssh -R`, `ssh -A`): the helper listens there and carries all connections
+//! over one exec.
 
 use std::{
     collections::HashMap,
     net::SocketAddr,
     sync::{Arc, atomic::AtomicU64, atomic::Ordering},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use russh::server::Handle;
-use tokio::sync::{Mutex as Turn, Semaphore, mpsc};
+use russh::{
+    Channel,
+    server::{Handle, Msg},
+};
+use tokio::{
+    sync::{Mutex as Turn, OwnedSemaphorePermit, Semaphore, mpsc},
+    time::{interval, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     connection::Hall,
     frame::{CREDIT, Frame, Frames, PART},
+    greeting::{Spot, listening},
     helper,
     inlet::Inlet,
-    session::reason,
+    session::{PING, reason},
 };
 use crate::pod::{Input, Output, Part, PodError, in_time};
 
-/// A port that is open in the Pod.
+/// A port or socket that is open in the Pod.
 pub(super) struct Remote {
     hall: Arc<Hall>,
     handle: Handle,
-    /// What the client calls the address; it knows its forwarding by it.
-    address: String,
-    port: u32,
+    whom: Whom,
     input: Turn<Input>,
     lines: Mutex<HashMap<u32, Line>>,
+    /// One for each connection that may still be brought to the client.
+    seats: Arc<Semaphore>,
     stop: CancellationToken,
+}
+
+/// To whom connections are brought.
+enum Whom {
+    /// To a port; the client knows its forwarding by what it calls the address.
+    Port { address: String, port: u32 },
+    /// To the agent of the client.
+    Agent,
 }
 
 /// One connection to it.
@@ -43,51 +60,125 @@ struct Line {
     stop: CancellationToken,
 }
 
-/// How much of what a helper complains about is read.
-const COMPLAINTS: usize = 4096;
+/// The most connections at once. The helper has the same bound; whatever runs in its place may have none.
+pub(super) const MOST: usize = 256;
+
+/// How long it is waited for a helper that is told to end.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Where it listens: always on the loopback address, whatever is asked, as sshd does unless it is told otherwise.
 const LOOPBACK: &str = "127.0.0.1";
 
+/// A helper that has said where it listens.
+struct Listener {
+    input: Input,
+    output: Output,
+    spot: Spot,
+    frames: Frames,
+}
+
+impl Listener {
+    async fn begin(hall: &Hall, words: &[&str]) -> Result<Self, String> {
+        let begun = helper::begin(&hall.place()?, words).await;
+        let (input, mut output) = begun.map_err(|error| reason(&error))?;
+        let (spot, frames) = in_time(listening(&mut output)).await.map_err(|error| reason(&error))??;
+        Ok(Self { input, output, spot, frames })
+    }
+}
+
+fn nonsense() -> String {
+    "the helper says nonsense".to_owned()
+}
+
+impl Whom {
+    /// Opens a channel to the client for a connection from there.
+    async fn open(&self, handle: &Handle, from: &str) -> Result<Channel<Msg>, russh::Error> {
+        match self {
+            Self::Agent => handle.channel_open_agent().await,
+            Self::Port { address, port } => {
+                let peer: Option<SocketAddr> = from.parse().ok();
+                let (host, from) = peer.map_or_else(
+                    || (LOOPBACK.to_owned(), 0),
+                    |peer| (peer.ip().to_string(), u32::from(peer.port())),
+                );
+                handle.channel_open_forwarded_tcpip(address.clone(), *port, host, from).await
+            }
+        }
+    }
+}
+
 impl Remote {
-    /// Opens a port in the Pod; also which one it is.
-    pub(super) async fn open(
+    /// Opens a port in the Pod; also which one it is. The connection waits for the answer, with all its channels.
+    pub(super) async fn port(
         hall: Arc<Hall>,
         handle: Handle,
         (address, port): (&str, u32),
         stop: CancellationToken,
     ) -> Result<u32, String> {
         let wanted = u16::try_from(port).map_err(|_| "this is no port".to_owned())?;
-        let place = hall.place()?;
-        let begun = helper::begin(&place, &["listen", LOOPBACK, &wanted.to_string()]).await;
-        let (input, mut output) = begun.map_err(|error| reason(&error))?;
-        // The connection waits for the answer, with all its channels.
-        let (opened, frames) = in_time(listening(&mut output)).await.map_err(|error| reason(&error))??;
-        let remote = Arc::new(Self {
-            hall,
-            handle,
-            address: address.to_owned(),
-            port: u32::from(opened),
-            input: Turn::new(input),
-            lines: Mutex::default(),
-            stop: stop.clone(),
-        });
-        tokio::spawn(async move {
-            let ended = stop.run_until_cancelled(remote.serve(output, frames)).await;
-            if let Some(Err(why)) = ended {
-                tracing::info!(why, "a port in a Pod is closed");
-            }
-            // Its end of input ends the helper.
-            let _ = remote.input.lock().await.end().await;
-            remote.stop.cancel();
-        });
+        let listener = Listener::begin(&hall, &["listen", LOOPBACK, &wanted.to_string()]).await?;
+        let Spot::Port(opened) = listener.spot else { return Err(nonsense()) };
+        let whom = Whom::Port { address: address.to_owned(), port: u32::from(opened) };
+        Self::carry((hall, handle), whom, listener, stop);
         Ok(u32::from(opened))
     }
 
-    async fn serve(self: &Arc<Self>, mut output: Output, mut frames: Frames) -> Result<(), String> {
+    /// Makes a socket in the Pod by which programs there ask the agent of the client; also its path.
+    pub(super) async fn agent(
+        hall: Arc<Hall>,
+        handle: Handle,
+        stop: CancellationToken,
+    ) -> Result<String, String> {
+        let listener = Listener::begin(&hall, &["agent"]).await?;
+        let Spot::Socket(path) = listener.spot.clone() else { return Err(nonsense()) };
+        Self::carry((hall, handle), Whom::Agent, listener, stop);
+        Ok(path)
+    }
+
+    fn carry((hall, handle): (Arc<Hall>, Handle), whom: Whom, listener: Listener, stop: CancellationToken) {
+        let Listener { input, mut output, frames, .. } = listener;
+        let (input, lines, seats) = (Turn::new(input), Mutex::default(), Arc::new(Semaphore::new(MOST)));
+        let remote = Arc::new(Self { hall, handle, whom, input, lines, seats, stop: stop.clone() });
+        // With the sessions: what the helper has made in the Pod is gone only after it was told that this is the end.
+        let sessions = remote.hall.sessions.clone();
+        sessions.spawn(async move {
+            let serving = async {
+                tokio::select! {
+                    ended = remote.serve(&mut output, frames) => ended,
+                    error = remote.ping() => Err(reason(&error)),
+                }
+            };
+            if let Some(Err(why)) = stop.run_until_cancelled(serving).await {
+                tracing::info!(why, "a port or socket in a Pod is closed");
+            }
+            remote.stop.cancel();
+            let _ = timeout(FAREWELL, remote.dismiss(&mut output)).await;
+        });
+    }
+
+    /// Ends the helper by the end of its input, and waits for it: some nodes kill what an exec began as soon as its stream is
+    /// gone, and what is killed takes nothing away of what it has made.
+    async fn dismiss(&self, output: &mut Output) -> Result<(), PodError> {
+        self.input.lock().await.end().await?;
+        output.text(0).await.map(drop)
+    }
+
+    /// Ends when the Pod cannot be reached any more.
+    async fn ping(&self) -> PodError {
+        let mut ping = interval(PING);
+        ping.reset();
         loop {
-            while let Some(frame) = frames.next().map_err(|_| "the helper says nonsense".to_owned())? {
-                self.take(frame)?;
+            ping.tick().await;
+            if let Err(error) = self.input.lock().await.ping().await {
+                return error;
+            }
+        }
+    }
+
+    async fn serve(self: &Arc<Self>, output: &mut Output, mut frames: Frames) -> Result<(), String> {
+        loop {
+            while let Some(frame) = frames.next().map_err(|_| nonsense())? {
+                self.take(frame).await?;
             }
             match output.next().await.map_err(|error| reason(&error))? {
                 Part::Stdout(bytes) => frames.add(&bytes),
@@ -97,10 +188,13 @@ impl Remote {
         }
     }
 
-    fn take(self: &Arc<Self>, frame: Frame) -> Result<(), String> {
+    async fn take(self: &Arc<Self>, frame: Frame) -> Result<(), String> {
         match frame {
-            Frame::Listening(_) => {}
-            Frame::Open(number, from) => self.begin(number, &from),
+            Frame::Listening(_) | Frame::Socket(_) => {}
+            Frame::Open(number, from) => match Arc::clone(&self.seats).try_acquire_owned() {
+                Ok(seat) => self.begin(number, from, seat),
+                Err(_) => self.say(&Frame::Close(number)).await.map_err(|error| reason(&error))?,
+            },
             Frame::Data(number, bytes) => {
                 if let Some(line) = self.lines.lock().get(&number) {
                     let length = bytes.len() as u64;
@@ -131,22 +225,16 @@ impl Remote {
     }
 
     /// Brings a new connection to the client.
-    fn begin(self: &Arc<Self>, number: u32, from: &str) {
+    fn begin(self: &Arc<Self>, number: u32, from: String, seat: OwnedSemaphorePermit) {
         let (from_pod, parts) = mpsc::unbounded_channel();
         let (stop, credit) = (self.stop.child_token(), Arc::new(Semaphore::new(CREDIT)));
         let waiting = Arc::new(AtomicU64::default());
         let line =
             Line { from_pod, waiting: Arc::clone(&waiting), credit: Arc::clone(&credit), stop: stop.clone() };
         self.lines.lock().insert(number, line);
-        let peer: Option<SocketAddr> = from.parse().ok();
         let remote = Arc::clone(self);
         tokio::spawn(async move {
-            let (host, port) = peer.map_or_else(
-                || (LOOPBACK.to_owned(), 0),
-                |peer| (peer.ip().to_string(), u32::from(peer.port())),
-            );
-            let opening =
-                remote.handle.channel_open_forwarded_tcpip(remote.address.clone(), remote.port, host, port);
+            let opening = remote.whom.open(&remote.handle, &from);
             // The client answers, however soon the Pod hangs up: whoever does not hear it leaves a channel open for ever,
             // and a refusal that nobody hears ends the connection.
             if let Some(Ok(channel)) = remote.hall.stop.run_until_cancelled(opening).await {
@@ -165,6 +253,7 @@ impl Remote {
             }
             remote.lines.lock().remove(&number);
             let _ = remote.say(&Frame::Close(number)).await;
+            drop(seat);
         });
     }
 
@@ -212,55 +301,9 @@ impl Remote {
     }
 }
 
-/// Waits until the helper says which port it has; also what it said after that.
-async fn listening(output: &mut Output) -> Result<Result<(u16, Frames), String>, PodError> {
-    let mut greeting = Greeting::default();
-    loop {
-        match greeting.take(output.next().await?) {
-            Ok(None) => {}
-            Ok(Some(port)) => return Ok(Ok((port, greeting.frames))),
-            Err(why) => return Ok(Err(why)),
-        }
-    }
-}
-
-/// What the helper says first. Whatever runs in its place holds no more of our memory than this. Pure.
-#[derive(Debug, Default)]
-struct Greeting {
-    frames: Frames,
-    /// Its complaints, the first of them.
-    said: Vec<u8>,
-}
-
-impl Greeting {
-    /// The port, as soon as it is said.
-    fn take(&mut self, part: Part) -> Result<Option<u16>, String> {
-        let nonsense = || "the helper says nonsense".to_owned();
-        match part {
-            Part::Stderr(bytes) => {
-                let room = COMPLAINTS.saturating_sub(self.said.len()).min(bytes.len());
-                self.said.extend_from_slice(&bytes[..room]);
-                Ok(None)
-            }
-            Part::Ended(exit) => {
-                let said = String::from_utf8_lossy(&self.said).trim().to_owned();
-                Err(if said.is_empty() { exit.message } else { said })
-            }
-            Part::Stdout(bytes) => {
-                self.frames.add(&bytes);
-                match self.frames.next().map_err(|_| nonsense())? {
-                    None => Ok(None),
-                    Some(Frame::Listening(number)) => Ok(Some(number)),
-                    Some(_) => Err(nonsense()),
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::{net::IpAddr, time::Duration};
+    use std::net::IpAddr;
 
     use axum::{
         Router,
@@ -273,11 +316,11 @@ mod tests {
         Channel, ChannelId, ChannelOpenFailure, client,
         keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate},
     };
-    use tokio::{net::TcpListener, time::timeout};
+    use tokio::net::TcpListener;
 
     use super::*;
     use crate::{
-        pod::{Exit, Place},
+        pod::Place,
         ssh::{Authority, Door, Helpers, Knock, Limits, Report, SecretKey, Visit, command, serve},
     };
 
@@ -420,42 +463,5 @@ mod tests {
         hall.opened(id(2));
         hall.forget(id(2));
         assert_eq!(hall.open(), 0);
-    }
-
-    fn ended() -> Part {
-        Part::Ended(Exit { code: Some(1), message: "it ended".to_owned() })
-    }
-
-    #[test]
-    fn the_port_is_what_the_helper_says_first() {
-        let said =
-            [Frame::Listening(4321).bytes(), Frame::Open(1, "127.0.0.1:9".to_owned()).bytes()].concat();
-        let mut greeting = Greeting::default();
-        assert_eq!(greeting.take(Part::Stdout(Bytes::copy_from_slice(&said[..5]))), Ok(None), "half a frame");
-        assert_eq!(greeting.take(Part::Stdout(Bytes::copy_from_slice(&said[5..]))), Ok(Some(4321)));
-        assert_eq!(
-            greeting.frames.next(),
-            Ok(Some(Frame::Open(1, "127.0.0.1:9".to_owned()))),
-            "kept for later"
-        );
-        let mut greeting = Greeting::default();
-        assert_eq!(greeting.take(ended()), Err("it ended".to_owned()));
-        assert_eq!(greeting.take(Part::Stderr("port 80 is in use\n".into())), Ok(None));
-        assert_eq!(greeting.take(ended()), Err("port 80 is in use".to_owned()));
-    }
-
-    #[test]
-    fn a_helper_that_talks_and_talks_fills_no_memory() {
-        let mut greeting = Greeting::default();
-        for _ in 0..1000 {
-            assert_eq!(greeting.take(Part::Stderr(vec![b'x'; 32 * 1024].into())), Ok(None));
-        }
-        assert_eq!(greeting.said.len(), COMPLAINTS);
-        assert_eq!(greeting.take(ended()).unwrap_err().len(), COMPLAINTS);
-        for other in [Frame::Data(1, "x".into()), Frame::Open(1, String::new()), Frame::Close(1)] {
-            assert!(Greeting::default().take(Part::Stdout(other.bytes())).is_err(), "{other:?}");
-        }
-        let flood: Vec<u8> = vec![b'y'; 64];
-        assert!(Greeting::default().take(Part::Stdout(flood.into())).is_err(), "no frame is as long");
     }
 }

@@ -6,11 +6,15 @@ use std::{
 };
 
 use bytes::Bytes;
-use russh::{ChannelWriteHalf, server::Msg};
+use russh::{
+    ChannelWriteHalf,
+    server::{Handle, Msg},
+};
 use tokio::{sync::watch, time::interval};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    agent::{self, Agent},
     command::{self, Setting},
     connection::Hall,
     helper,
@@ -22,7 +26,7 @@ use crate::{
 };
 
 /// Between two signs of life to those between us and the Pod.
-const PING: Duration = Duration::from_mins(1);
+pub(super) const PING: Duration = Duration::from_mins(1);
 /// How much of what waits goes to the Pod in one message.
 const GATHERED: usize = 128 * 1024;
 /// What standard error is called in SSH.
@@ -66,6 +70,8 @@ pub(super) struct Session {
     pub(super) variables: Vec<(String, String)>,
     /// The size of the terminal, if there is one.
     pub(super) sizes: Option<watch::Receiver<Size>>,
+    /// By what its agent is reached, if the client wants it forwarded.
+    pub(super) agent: Option<Handle>,
     pub(super) inlet: Inlet,
     pub(super) outlet: Outlet,
     pub(super) stop: CancellationToken,
@@ -106,7 +112,9 @@ impl Session {
     }
 
     async fn carry(&self) -> Exit {
-        let begun = match self.begin().await {
+        // Held until the program has ended.
+        let agent = self.agent().await;
+        let begun = match self.begin(agent.as_deref()).await {
             Ok(begun) => begun,
             Err(why) => {
                 tracing::info!(why, "a session cannot begin");
@@ -121,10 +129,27 @@ impl Session {
         }
     }
 
-    async fn begin(&self) -> Result<(Input, Output), String> {
+    /// The client's agent, if he wants it forwarded. Programs begin without it, too.
+    async fn agent(&self) -> Option<Arc<Agent>> {
+        let handle = self.agent.clone().filter(|_| !matches!(self.wish, Wish::Sftp))?;
+        match self.hall.agents.get(&self.hall, handle).await {
+            Ok(agent) => Some(agent),
+            Err(why) => {
+                tracing::info!(why, "an agent cannot be forwarded");
+                None
+            }
+        }
+    }
+
+    async fn begin(&self, agent: Option<&Agent>) -> Result<(Input, Output), String> {
         let place = self.hall.place()?;
         let size = self.sizes.as_ref().map(|sizes| *sizes.borrow());
-        let setting = Setting { size, variables: &self.variables };
+        let mut variables = self.variables.clone();
+        if let Some(agent) = agent {
+            variables.push((agent::VARIABLE.to_owned(), agent.path.clone()));
+            self.hall.agent_seen();
+        }
+        let setting = Setting { size, variables: &variables };
         let words = match &self.wish {
             Wish::Sftp => {
                 let begun = helper::begin(&place, &["sftp"]).await;

@@ -206,6 +206,10 @@ pub(crate) struct SshArgs {
     /// maar ssh-helper writes them; without it SFTP and remote ports work on nodes like the portal's only
     #[arg(long, value_name = "FOLDER", requires = "ssh_listen")]
     ssh_helpers: Option<PathBuf>,
+    /// Let people forward their SSH agent into workspaces (ssh -A). Whoever is root in the container, and whoever administers
+    /// the cluster, can use its keys meanwhile
+    #[arg(long, requires = "ssh_listen")]
+    ssh_agent_forwarding: bool,
     /// How long a connection by SSH lasts on which nothing is carried
     #[arg(long, value_name = "MINUTES", default_value_t = 480, value_parser = clap::value_parser!(u64).range(1..=10_080), requires = "ssh_listen")]
     ssh_idle: u64,
@@ -233,6 +237,7 @@ impl SshArgs {
         if let Some(folder) = &self.ssh_helpers {
             settings.helpers = SshHelpers::with_folder(folder).context("understanding --ssh-helpers")?;
         }
+        settings.agent_forwarding = self.ssh_agent_forwarding;
         settings.limits.idle = Duration::from_mins(self.ssh_idle);
         settings.limits.absolute = Duration::from_hours(self.ssh_longest);
         portal.prepare_ssh(settings, keys).await?;

@@ -43,6 +43,12 @@ pub(crate) struct Arguments {
     /// Reach all ports of the workspace by a SOCKS proxy on this machine, as ssh -D does; may be repeated
     #[arg(long, short = 'D', value_name = "[ADDRESS:]PORT")]
     dynamic: Vec<String>,
+    /// Let programs in the workspace ask the SSH agent of this machine, as ssh -A does; the portal must allow it
+    #[arg(long, short = 'A')]
+    agent: bool,
+    /// Where the agent of this machine is
+    #[arg(long, env = "SSH_AUTH_SOCK", value_name = "SOCKET", hide = true, hide_env_values = true)]
+    agent_socket: Option<String>,
     /// Give the command this terminal, as editors, htop and shells need it; a shell has it without this
     #[arg(long, short = 't')]
     tty: bool,
@@ -104,6 +110,11 @@ fn checked(workspace: &str) -> anyhow::Result<&str> {
 
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let workspace = checked(&arguments.workspace)?.to_owned();
+    if arguments.agent && arguments.agent_socket.as_deref().is_none_or(str::is_empty) {
+        let why =
+            "there is no SSH agent to forward: SSH_AUTH_SOCK is not set (eval \"$(ssh-agent)\" starts one)";
+        return Err(Failure::usage(why).into());
+    }
     let login = arguments.login.read()?;
     let login = login.ok_or_else(|| Failure::refused("log in to a portal first, with maar login"))?;
     let remote = Remote::of(&login)?;
@@ -132,7 +143,6 @@ fn words(arguments: &Arguments, workspace: &str, gateway: &Gateway, folder: &str
         format!("IdentityFile={folder}/key"),
         format!("CertificateFile={folder}/key-cert.pub"),
         "IdentitiesOnly=yes".to_owned(),
-        "IdentityAgent=none".to_owned(),
         "PreferredAuthentications=publickey".to_owned(),
         format!("UserKnownHostsFile={folder}/known_hosts"),
         "GlobalKnownHostsFile=none".to_owned(),
@@ -141,7 +151,9 @@ fn words(arguments: &Arguments, workspace: &str, gateway: &Gateway, folder: &str
         "UpdateHostKeys=no".to_owned(),
         "ServerAliveInterval=30".to_owned(),
     ];
-    words.extend(options.into_iter().flat_map(|option| ["-o".to_owned(), option]));
+    words.extend(
+        options.into_iter().chain(agent_options(arguments)).flat_map(|option| ["-o".to_owned(), option]),
+    );
     words.extend(arguments.local.iter().flat_map(|spec| ["-L".to_owned(), spec.clone()]));
     words.extend(arguments.remote.iter().flat_map(|spec| ["-R".to_owned(), spec.clone()]));
     words.extend(arguments.dynamic.iter().flat_map(|spec| ["-D".to_owned(), spec.clone()]));
@@ -151,6 +163,17 @@ fn words(arguments: &Arguments, workspace: &str, gateway: &Gateway, folder: &str
     words.extend(["-p", &port, "-l", workspace, "--", &gateway.host].map(str::to_owned));
     words.extend(arguments.command.iter().cloned());
     words
+}
+
+/// Options of ssh about the agent of this machine: known where it is forwarded, and not asked for keys to log in with in
+/// any case. A `%` would be a sign of ssh's own there.
+fn agent_options(arguments: &Arguments) -> [String; 2] {
+    match arguments.agent_socket.as_deref().filter(|_| arguments.agent) {
+        Some(path) => {
+            [format!("IdentityAgent=\"{}\"", path.replace('%', "%%")), "ForwardAgent=yes".to_owned()]
+        }
+        None => ["IdentityAgent=none", "ForwardAgent=no"].map(str::to_owned),
+    }
 }
 
 /// A key that nobody keeps: its private and public half.
@@ -209,6 +232,10 @@ mod tests {
             Cli::try_parse_from(["maar", "desk", "-D", "1080", "-t", "--", "htop"]).unwrap().arguments;
         let words = words(&arguments, "desk", &gateway(), "/tmp/x").join(" ");
         assert!(words.ends_with("-D 1080 -t -p 2222 -l desk -- gpu.example htop"), "{words}");
+        let said = ["maar", "desk", "-A", "--agent-socket", "/run/50% of it"];
+        let arguments = Cli::try_parse_from(said).unwrap().arguments;
+        let words = super::words(&arguments, "desk", &gateway(), "/tmp/x");
+        assert!(words.contains(&"IdentityAgent=\"/run/50%% of it\"".to_owned()), "{words:?}");
     }
 
     #[test]

@@ -54,6 +54,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PORT")]
     ssh_port: Option<u16>,
 
+    /// Let people forward their SSH agent into workspaces (ssh -A). Whoever is root in the container can use its keys
+    /// meanwhile
+    #[arg(long)]
+    ssh_agent_forwarding: bool,
+
     #[command(flatten)]
     first: FirstArgs,
 

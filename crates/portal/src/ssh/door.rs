@@ -222,6 +222,10 @@ impl Visit for SshVisit {
         Ok(Place { client, namespace, pod, container: Some(CONTAINER.to_owned()), helpers })
     }
 
+    fn agent(&self) -> bool {
+        self.portal.ssh.get().is_some_and(|ssh| ssh.settings.agent_forwarding)
+    }
+
     fn denied(&self) -> BoxFuture<'static, String> {
         let (portal, caller, object) = (Arc::clone(&self.portal), self.caller.clone(), self.object.clone());
         async move {
@@ -244,7 +248,7 @@ impl Visit for SshVisit {
         entry.detail = Some(report.why);
         entry.after = Some(json!({
             "seconds": report.lasted.as_secs(), "receivedBytes": report.received, "sentBytes": report.sent,
-            "channels": report.channels, "code": report.code,
+            "channels": report.channels, "code": report.code, "agentForwarded": report.agent,
         }));
         async move {
             if let Err(error) = portal.records.append_audit(&entry).await {

@@ -1,5 +1,7 @@
 //! OpenSSH's own programs against the gateway, and what must not open it.
 
+mod agent;
+
 use std::{
     path::{Path, PathBuf},
     process::{Output, Stdio},
@@ -29,6 +31,8 @@ use super::{
 pub(crate) struct Machine {
     folder: TempDir,
     pub(crate) port: u16,
+    /// The socket of its agent, if it has one.
+    agent: Option<PathBuf>,
 }
 
 impl Machine {
@@ -38,7 +42,7 @@ impl Machine {
             absent("ssh (openssh-client)");
             return None;
         }
-        let machine = Self { folder: tempfile::tempdir().unwrap(), port: world.ssh };
+        let machine = Self { folder: tempfile::tempdir().unwrap(), port: world.ssh, agent: None };
         machine.keygen(&["-q", "-t", "ed25519", "-N", "", "-C", "ada@desk", "-f", "key"]).await;
         let (_, about) = asks.get("/ssh").await;
         assert_eq!((&about["enabled"], &about["port"]), (&json!(true), &json!(world.ssh)), "{about}");
@@ -91,14 +95,17 @@ impl Machine {
         let mut command = Command::new(name);
         let known = format!("UserKnownHostsFile={}", self.path("known_hosts").display());
         let identity = format!("IdentityFile={}", self.path("key").display());
+        // None of whoever runs the tests.
+        let agent = self.agent.as_ref().map_or_else(|| "none".to_owned(), |path| path.display().to_string());
+        let agent = format!("IdentityAgent={agent}");
         let options = [
             &known,
             &identity,
+            &agent,
             "GlobalKnownHostsFile=none",
             "StrictHostKeyChecking=yes",
             "HostKeyAlias=maar",
             "IdentitiesOnly=yes",
-            "IdentityAgent=none",
             "BatchMode=yes",
         ];
         command.args(["-F", "none"]).args(options.iter().flat_map(|option| ["-o", option]));

@@ -89,7 +89,9 @@ pub(super) async fn prepare(
     let portal = Portal::new(settings, client.clone(), records, clock, entropy)?;
     let ssh_listener = bind_ssh(arguments.ssh_port, arguments.port == 0).await?;
     let ssh = ssh_listener.local_addr()?.port();
-    portal.prepare_ssh(SshSettings::at("127.0.0.1", ssh), SshKeys::default()).await?;
+    let ssh_settings =
+        SshSettings { agent_forwarding: arguments.ssh_agent_forwarding, ..SshSettings::at("127.0.0.1", ssh) };
+    portal.prepare_ssh(ssh_settings, SshKeys::default()).await?;
     let role = with_ssh(maar_portal::role(Arc::clone(&portal), listener), portal, ssh_listener);
     Ok(Prepared { role, address: Address { portal: address, ssh, first } })
 }
