@@ -6,5 +6,6 @@ pub mod build;
 pub mod parity;
 pub mod ports;
 pub mod read;
+pub mod sample;
 pub mod scenario;
 pub mod target;

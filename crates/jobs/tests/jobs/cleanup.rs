@@ -9,7 +9,7 @@ use kube::{
 };
 use maar_api::v1alpha1::{AIJob, Account, CleanupRule, JobPhase, Workspace, WorkspacePhase};
 use maar_embedded::{Fault, Moment, Rule};
-use maar_testkit::{build::object, scenario, scenario::Arena};
+use maar_testkit::{build::object, sample::sample, scenario, scenario::Arena};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -246,7 +246,7 @@ async fn at_every_write(faults: &[Fault]) {
     let (want, count) = story(None).await;
     assert_eq!((want.0, want.1.as_deref()), (JobPhase::Aborted, Some("CleanedUpWaiting")));
     for fault in faults {
-        for nth in 1..=count {
+        for nth in sample(1..=count) {
             let rule = Rule::new(fault.clone()).component("jobs").writes().nth(nth);
             assert_eq!(story(Some(rule)).await.0, want, "{fault:?} at write {nth}");
         }
