@@ -9,3 +9,7 @@ pub mod read;
 pub mod sample;
 pub mod scenario;
 pub mod target;
+
+/// As in the binary. Suites that run roles on a cluster ask for memory all the time, and wait for this one less.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
