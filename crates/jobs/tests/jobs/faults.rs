@@ -87,9 +87,9 @@ async fn every_fault_at_every_write_changes_nothing_in_the_end() {
     for (kind, fault) in faults.into_iter().enumerate() {
         // Lost answers everywhere, the others at every third write, each kind at other ones.
         let step = if kind == 0 { 1 } else { 3 };
-        let nths = (1 + u64::try_from(kind).unwrap() % 3..=count).step_by(step);
-        let tried: Vec<u64> = sample(1..=count).collect();
-        for nth in nths.filter(|nth| tried.contains(nth)) {
+        let nths: Vec<u64> = (1 + u64::try_from(kind).unwrap() % 3..=count).step_by(step).collect();
+        for nth in sample(1..=u64::try_from(nths.len()).unwrap()) {
+            let nth = nths[usize::try_from(nth - 1).unwrap()];
             let rule = Rule::new(fault.clone()).component("jobs").writes().nth(nth);
             assert_eq!(story(Some(rule)).await.0, want, "{fault:?} at write {nth}");
         }
@@ -117,7 +117,7 @@ async fn stale_lists_late_dropped_and_repeated_watches_change_nothing_in_the_end
 
 #[tokio::test(start_paused = true)]
 async fn random_trouble_delays_work_and_loses_none() {
-    for seed in 1..=5 {
+    for seed in sample(1..=5) {
         let world = World::new(seed).await;
         world.cluster.faults().by_seed(seed, Chances { crash: 0.02, ..Chances::ROUGH });
         world.cluster.faults().chances_of("kubelets", Chances::NONE);

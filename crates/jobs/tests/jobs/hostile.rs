@@ -8,6 +8,7 @@ use kube::{
     api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams},
 };
 use maar_api::v1alpha1::{AIJob, JobPhase, Workspace};
+use maar_testkit::sample::sample;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -96,16 +97,14 @@ fn hostilities(other: &str) -> Vec<(&'static str, Value)> {
 
 #[tokio::test(start_paused = true)]
 async fn flipped_labels_and_owners_stop_nobody_else() {
-    let mut seed = 60;
-    for number in 0..hostilities("").len() {
-        seed += 1;
-        let world = World::new(seed).await;
+    for number in sample(1..=u64::try_from(hostilities("").len()).unwrap()) {
+        let world = World::new(60 + number).await;
         world.submit("other", json!({ "tasks": [task("main", 2, &[])] })).await;
         world.submit("train", json!({ "tasks": [task("main", 2, &[])], "backoffSeconds": 1 })).await;
         world.reaches("train", JobPhase::Running).await;
         world.reaches("other", JobPhase::Running).await;
         let other = world.jobs().get("other").await.unwrap();
-        let (what, patch) = hostilities(&other.uid().unwrap()).remove(number);
+        let (what, patch) = hostilities(&other.uid().unwrap()).remove(usize::try_from(number - 1).unwrap());
         world.pods().patch("train-main-1", &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
         sleep(Duration::from_mins(15)).await;
         let status = world.status("other").await;
