@@ -4,11 +4,7 @@ use super::{Fault, Subject};
 
 /// A fault and the requests it is for. Without further words it meets the first request of anybody, once.
 ///
-/// ```
-/// use maar_embedded::{Fault, Rule};
-/// // The third and the fourth update of a Lease by the component "first" conflict.
-/// let rule = Rule::new(Fault::Conflict).component("first").verb("update").resource("leases").nth(3).times(2);
-/// ```
+/// Words are added one after another, as in docs/guide/testing.md: `Rule::new(Fault::Conflict).verb("update").nth(3).times(2)`.
 #[derive(Clone, Debug)]
 pub struct Rule {
     fault: Fault,
