@@ -28,6 +28,11 @@ scenario! {
         let nodes = arena.node_names();
         let closed = json!({"key": "example.com/closed", "effect": "NoSchedule"});
         arena.taint_node(&nodes[2], &[closed]).await;
+        // A real controller may learn of a DaemonSet before it learns of a taint that is older, and such a Pod stays.
+        arena.create(daemon_set("probe").image("one")).await;
+        arena.wait("the taint to be known", "probe", |set: &DaemonSet| {
+            set.status.as_ref().is_some_and(|status| status.desired_number_scheduled == 2)
+        }).await;
         arena.create(daemon_set("agent").image("one")).await;
         available(arena, "one on each open node", 2).await;
         let mut on: Vec<String> = arena.list::<Pod>("agent").await.iter().map(|pod| node(pod).to_owned()).collect();
