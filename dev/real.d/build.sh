@@ -3,11 +3,14 @@
 #
 # `go install k8s.io/kubernetes/cmd/...@version` is refused because that module
 # replaces its staging modules by folders. A module of our own that replaces
-# them by their published versions builds the same source.
+# them by their published versions builds the same source. etcd comes out of the
+# same module, at the version that this release is written against: a
+# distribution's may be too old for what kube-apiserver does with a newer one
+# (lists as watches, consistent lists from its cache).
 
 # Order matters: the API server compiles most of what the others share, and
 # kubectl is the next thing a developer wants.
-readonly KUBERNETES_BINARIES=(kube-apiserver kubectl kube-controller-manager kube-scheduler kubelet)
+readonly KUBERNETES_BINARIES=(kube-apiserver kubectl etcd kube-controller-manager kube-scheduler kubelet)
 
 command_build() {
   [[ $# -eq 0 ]] || fail "build takes no options"
@@ -51,18 +54,16 @@ missing_binaries() {
 }
 
 # has_version BINARY: it is there and says it is the version we want.
-has_version() {
-  local path="$BINARIES/$1"
-  [[ -x $path ]] || return 1
-  [[ " $(binary_version "$path") " == *[[:space:]]"$KUBERNETES_VERSION"[[:space:]]* ]]
-}
+has_version() { [[ -x $BINARIES/$1 ]] && says_version "$BINARIES/$1"; }
 
-binary_version() {
-  if [[ $1 == */kubectl ]]; then
-    "$1" version --client 2>/dev/null
-  else
-    "$1" --version 2>/dev/null
-  fi
+says_version() {
+  local wanted=$KUBERNETES_VERSION ask=--version said
+  case $1 in
+    */kubectl) ask="version --client" ;;
+    */etcd) wanted=$ETCD_VERSION ;;
+  esac
+  # shellcheck disable=SC2086 # two words for kubectl
+  said=$("$1" $ask 2>/dev/null) && grep -qwF -e "$wanted" <<<"$said"
 }
 
 # write_module LOG: the module that requires Kubernetes. The list of staging
@@ -98,16 +99,20 @@ download_release() {
 # build_binary NAME: built and asked for its version aside, then renamed, so
 # that what stands in the cache is always whole.
 build_binary() {
-  local name=$1 package=k8s.io/component-base/version partial="$BINARIES/partial" minor
+  local name=$1 version=k8s.io/component-base/version partial="$BINARIES/partial" minor package
   minor=${KUBERNETES_VERSION#v1.}
   minor=${minor%%.*}
+  case $name in
+    etcd) package=go.etcd.io/etcd/server/v3 ;;
+    *) package=k8s.io/kubernetes/cmd/$name ;;
+  esac
   mkdir -p "$partial"
   (
     cd "$BINARIES/module" || exit
     CGO_ENABLED=0 nice -n 10 go build -mod=mod -trimpath -o "$partial/$name" \
-      -ldflags "-s -w -X $package.gitVersion=$KUBERNETES_VERSION -X $package.gitMajor=1 -X $package.gitMinor=$minor" \
-      "k8s.io/kubernetes/cmd/$name"
+      -ldflags "-s -w -X $version.gitVersion=$KUBERNETES_VERSION -X $version.gitMajor=1 -X $version.gitMinor=$minor" \
+      "$package"
   )
-  binary_version "$partial/$name" | grep -wF "$KUBERNETES_VERSION"
+  says_version "$partial/$name"
   mv "$partial/$name" "$BINARIES/$name"
 }

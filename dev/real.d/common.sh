@@ -7,6 +7,8 @@
 readonly KUBERNETES_VERSION=v1.36.4
 # Staging modules are published under v0 with the same minor and patch numbers.
 readonly STAGING_VERSION="v0${KUBERNETES_VERSION#v1}"
+# The one that this Kubernetes is written against (its go.mod), as `etcd --version` says it.
+readonly ETCD_VERSION=3.6.8
 readonly CACHE="${MAAR_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/maar}"
 readonly BINARIES="$CACHE/kubernetes/$KUBERNETES_VERSION"
 readonly INSTANCES="$CACHE/real"

@@ -24,9 +24,7 @@ api_flags() {
 }
 
 start_control_plane() {
-  local etcd token
-  provide etcd etcd-server
-  etcd=$(tool etcd etcd-server /usr/bin/etcd)
+  local token
   choose_ports etcd etcd-peer kube-apiserver kube-controller-manager kube-scheduler kubelet-health
   make_pki
   token=$(openssl rand -hex 24)
@@ -36,7 +34,7 @@ start_control_plane() {
   certificate_kubeconfig controller-manager
   certificate_kubeconfig scheduler
 
-  start_etcd "$etcd"
+  start_etcd
   # The API server retries its store, so it need not wait for it.
   start_apiserver
   await_ready etcd
@@ -52,7 +50,7 @@ start_etcd() {
   local pki="$STATE/pki" client peer
   client="https://127.0.0.1:$(port_of etcd)"
   peer="https://127.0.0.1:$(port_of etcd-peer)"
-  start_daemon etcd "$1" --name=real --data-dir="$STATE/etcd" --logger=zap --log-level=warn \
+  start_daemon etcd "$BINARIES/etcd" --name=real --data-dir="$STATE/etcd" --logger=zap --log-level=warn \
     --listen-client-urls="$client" --advertise-client-urls="$client" \
     --listen-peer-urls="$peer" --initial-advertise-peer-urls="$peer" --initial-cluster="real=$peer" \
     --cert-file="$pki/etcd.crt" --key-file="$pki/etcd.key" --trusted-ca-file="$pki/etcd-ca.crt" --client-cert-auth \

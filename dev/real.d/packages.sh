@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Debian's etcd, containerd, … without installing them: a package is downloaded
+# Debian's containerd, runc, … without installing them: a package is downloaded
 # and unpacked into the cache, so nothing needs root, no unit starts a daemon
 # and `rm -r` of the cache undoes it. A tool that is on PATH is used as it is.
 

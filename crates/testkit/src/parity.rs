@@ -10,13 +10,11 @@ mod call;
 mod custom;
 mod diff;
 mod known;
-mod need;
 mod normal;
 mod row;
 mod run;
 
 pub use diff::diff;
 pub use known::{Known, known_differences};
-pub use need::Need;
 pub use row::{Row, Step, rows};
 pub use run::transcript;

@@ -7,8 +7,6 @@ use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::need::Need;
-
 /// One behaviour, shown by a few requests in a namespace of its own.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,9 +21,6 @@ pub struct Row {
     /// Objects outside the namespace to delete at the end, by path.
     #[serde(default)]
     pub delete: Vec<String>,
-    /// What a real cluster must have to play this row.
-    #[serde(default)]
-    pub needs: Option<Need>,
 }
 
 /// One request.
