@@ -41,3 +41,14 @@ scenario! {
         }).await;
     }
 }
+
+scenario! {
+    async fn replicas_are_spread_although_they_ask_for_nothing(context) {
+        let arena = context.arena();
+        arena.create(deployment("web").replicas(3)).await;
+        arena.wait("all to run", "web", is_rolled_out).await;
+        let mut nodes: Vec<String> = arena.list::<Pod>("web").await.iter().map(|pod| node(pod).to_owned()).collect();
+        nodes.sort();
+        assert_eq!(nodes, arena.node_names());
+    }
+}

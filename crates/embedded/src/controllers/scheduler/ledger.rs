@@ -26,9 +26,25 @@ pub(crate) struct Slot {
     /// Cores (in thousandths) and memory: what there is, and what is spoken for.
     pub(crate) capacity: (i64, i64),
     pub(crate) load: (i64, i64),
+    /// How many Pods of a set are here, by the set's uid.
+    sets: HashMap<String, i64>,
 }
 
 impl Slot {
+    /// How many Pods of a set are here.
+    pub(crate) fn of_set(&self, set: &str) -> i64 {
+        self.sets.get(set).copied().unwrap_or(0)
+    }
+
+    fn leave(&mut self, set: &str) {
+        if let Some(count) = self.sets.get_mut(set) {
+            *count -= 1;
+            if *count == 0 {
+                self.sets.remove(set);
+            }
+        }
+    }
+
     /// How much of a resource is left.
     pub(crate) fn free(&self, resource: usize) -> i64 {
         let at = |amounts: &[i64]| amounts.get(resource).copied().unwrap_or(0);
@@ -55,6 +71,7 @@ pub(crate) struct Placed {
     pub(crate) deleting: bool,
     amounts: Amounts,
     weight: (i64, i64),
+    set: Option<String>,
     /// Whom it refuses to be near.
     pub(crate) apart: Vec<Term>,
 }
@@ -149,6 +166,9 @@ impl Ledger {
         slot.load.0 += request.weight.0;
         slot.load.1 += request.weight.1;
         slot.pods.insert(key.to_owned());
+        if let Some(set) = &request.set {
+            *slot.sets.entry(set.clone()).or_default() += 1;
+        }
         slot.ports.extend(request.ports.iter().map(|port| (key.to_owned(), port.clone())));
         if !request.apart.is_empty() {
             self.apart.insert(key.to_owned());
@@ -161,6 +181,7 @@ impl Ledger {
             deleting: false,
             amounts: request.amounts.clone(),
             weight: request.weight,
+            set: request.set.clone(),
             apart: request.apart.clone(),
         };
         self.placed.insert(key.to_owned(), placed);
@@ -175,6 +196,9 @@ impl Ledger {
         slot.load.0 -= placed.weight.0;
         slot.load.1 -= placed.weight.1;
         slot.pods.remove(key);
+        if let Some(set) = &placed.set {
+            slot.leave(set);
+        }
         slot.ports.retain(|(owner, _)| owner != key);
         true
     }

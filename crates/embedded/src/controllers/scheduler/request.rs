@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use k8s_openapi::api::core::v1::{
     Affinity, Container, Pod, PodAffinityTerm, PodSpec, TopologySpreadConstraint, WeightedPodAffinityTerm,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use maar_api::resources::{CPU, MEMORY, PodResources};
 use maar_machinery::selector::{LabelSelector, Operator, Requirement};
 
@@ -163,6 +164,8 @@ pub(crate) struct Request {
     /// Wishes, negative for staying apart.
     pub(crate) wishes: Vec<(i64, Term)>,
     pub(crate) spread: Vec<Spread>,
+    /// Whose Pods are spread over nodes although nobody said so: the uid of its ReplicaSet or StatefulSet.
+    pub(crate) set: Option<String>,
     pub(crate) claims: Vec<String>,
     pub(crate) gated: bool,
     /// Equal for Pods that fit on the same nodes.
@@ -186,8 +189,9 @@ impl Request {
                 amounts.push((names.id(name), amount));
             }
         }
-        let metadata = pod.metadata;
         let mut spec = pod.spec.unwrap_or_default();
+        let set = set(&pod.metadata, &spec);
+        let metadata = pod.metadata;
         let namespace = metadata.namespace.unwrap_or_default();
         let name = metadata.name.unwrap_or_default();
         let labels = metadata.labels.unwrap_or_default();
@@ -216,6 +220,7 @@ impl Request {
             apart,
             wishes,
             spread,
+            set,
             claims,
         };
         request.signature = request.sign();
@@ -244,6 +249,13 @@ impl Request {
             || !self.claims.is_empty()
             || self.spread.iter().any(|spread| spread.required)
     }
+}
+
+fn set(metadata: &ObjectMeta, spec: &PodSpec) -> Option<String> {
+    let by_itself = spec.topology_spread_constraints.as_ref().is_none_or(Vec::is_empty);
+    let owner = metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))?;
+    let counts = matches!(owner.kind.as_str(), "ReplicaSet" | "StatefulSet" | "ReplicationController");
+    (by_itself && counts).then(|| owner.uid.clone())
 }
 
 fn host_ports(spec: &PodSpec) -> Vec<HostPort> {

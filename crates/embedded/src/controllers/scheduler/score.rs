@@ -1,5 +1,7 @@
 //! Which of the nodes that fit is best.
 
+use std::cmp::Reverse;
+
 use super::filter::{Prepared, crowd};
 use super::ledger::{Ledger, Slot};
 use super::request::Request;
@@ -11,7 +13,7 @@ const COMPANY_WEIGHT: i64 = 2;
 const SPREAD_WEIGHT: i64 = 2;
 const TAINT_WEIGHT: i64 = 3;
 
-/// The best of these nodes; the first of equally good ones.
+/// The best of these nodes; of equally good ones the one with the fewest Pods, where Kubernetes takes any.
 pub(crate) fn best<'a>(
     ledger: &'a Ledger,
     fitting: &[&'a Slot],
@@ -25,14 +27,15 @@ pub(crate) fn best<'a>(
     let company = normal(company(ledger, fitting, request));
     let taints = normal(fitting.iter().map(|slot| -soft_taints(slot, request)).collect());
     let spread = normal(fitting.iter().map(|slot| -crowds(slot, request, prepared)).collect());
-    let mut best: Option<(i64, &Slot)> = None;
+    let mut best: Option<((i64, Reverse<usize>), &Slot)> = None;
     for (index, slot) in fitting.iter().enumerate() {
-        let score = room(slot, request)
+        let worth = room(slot, request)
             + balance(slot, request)
             + NODE_WISH_WEIGHT * wishes[index]
             + COMPANY_WEIGHT * company[index]
             + TAINT_WEIGHT * taints[index]
             + SPREAD_WEIGHT * spread[index];
+        let score = (worth, Reverse(slot.pods.len()));
         if best.is_none_or(|(highest, _)| score > highest) {
             best = Some((score, slot));
         }
@@ -96,6 +99,9 @@ fn soft_taints(slot: &Slot, request: &Request) -> i64 {
 }
 
 fn crowds(slot: &Slot, request: &Request, prepared: &Prepared<'_>) -> i64 {
+    if let Some(set) = &request.set {
+        return slot.of_set(set);
+    }
     let soft = request.spread.iter().enumerate().filter(|(_, spread)| !spread.required);
     soft.map(|(index, spread)| crowd(slot, spread, index, prepared)).sum()
 }

@@ -183,6 +183,37 @@ fn spreading_keeps_the_difference_small() {
 }
 
 #[test]
+fn pods_of_a_set_are_spread_over_nodes_that_differ() {
+    let mut world = World::with(vec![
+        node("a", 128, json!({})),
+        node("b", 4, json!({})),
+        node("c", 4, json!({})),
+        node("d", 4, json!({"spec": {"unschedulable": true}})),
+    ]);
+    let owned = |set: &str| {
+        json!({"metadata": {"ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": set, "uid": set, "controller": true}]}})
+    };
+    let mut nodes: Vec<String> =
+        (0..3).map(|n| world.place(&format!("p{n}"), owned("one")).unwrap()).collect();
+    nodes.sort();
+    assert_eq!(nodes, ["a", "b", "c"]);
+    world.ledger.remove("default/p0");
+    assert_eq!(world.place("p3", owned("one")).unwrap(), "a", "where the one was that went");
+    assert_eq!(world.place("other", owned("two")).unwrap(), "a", "the emptiest, whatever others have");
+}
+
+#[test]
+fn pods_that_ask_for_nothing_take_turns_on_large_nodes() {
+    let mut world = World::with(["a", "b", "c"].map(|name| node(name, 128, json!({}))).into());
+    let nothing = json!({"spec": {"containers": [{"name": "c"}]}});
+    let mut nodes: Vec<String> =
+        (0..3).map(|n| world.place(&format!("p{n}"), nothing.clone()).unwrap()).collect();
+    nodes.sort();
+    assert_eq!(nodes, ["a", "b", "c"]);
+}
+
+#[test]
 fn wishes_decide_between_nodes_that_fit() {
     let mut world = World::with(vec![
         node("a", 8, json!({})),
