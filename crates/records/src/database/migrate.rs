@@ -89,9 +89,15 @@ pub(crate) async fn run(database: &Database, known: &[Migration]) -> Result<usiz
         let query = Query::new("INSERT INTO schema_versions (version, name, checksum) VALUES ($1, $2, $3)");
         let query = query.bind(migration.version).bind(migration.name).bind(migration.checksum());
         transaction.write(query).await?;
-        tracing::info!(schema.version = migration.version, "the database was brought to a new schema");
     }
     transaction.commit().await?;
+    if let Some(last) = missing.last() {
+        tracing::info!(
+            schema.version = last.version,
+            steps = missing.len(),
+            "the database was brought to a new schema"
+        );
+    }
     Ok(missing.len())
 }
 
