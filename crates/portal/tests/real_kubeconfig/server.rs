@@ -34,6 +34,12 @@ fn dev_real(words: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap().trim().to_owned())
 }
 
+/// Whoever runs these tests may say what the control plane is called, to be able to stop it when they cannot any more.
+#[expect(clippy::disallowed_methods, reason = "asked for by dev/real-suites")]
+fn name() -> String {
+    std::env::var("MAAR_REAL_NAME").unwrap_or_else(|_| format!("kubeconfig-{}", std::process::id()))
+}
+
 /// A certificate for 127.0.0.1 that vouches for itself, and its key.
 fn certificate() -> (String, String) {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
@@ -60,12 +66,14 @@ impl Server {
             .unwrap();
         let config = folder.path().join("authentication.yaml");
         std::fs::write(&config, authentication(&issuer, &certificate)).unwrap();
-        let name = format!("kubeconfig-{}", std::process::id());
         let option = format!("--authentication={}", config.display());
-        let Some(admin) = dev_real(&["up", &option, "--name", &name]) else {
+        // Whole before anything is started that does not end by itself.
+        let mut server = Self { name: name(), folder, proxy, issuer, portal, admin: PathBuf::new() };
+        let Some(admin) = dev_real(&["up", &option, "--name", &server.name]) else {
             panic!("dev/real up failed: its words are above");
         };
-        Some(Self { name, folder, proxy, issuer, portal, admin: PathBuf::from(admin) })
+        server.admin = PathBuf::from(admin);
+        Some(server)
     }
 
     pub(crate) fn stop(self) {
