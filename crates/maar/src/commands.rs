@@ -37,7 +37,7 @@ mod workspace;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use failure::exit_code;
+pub(crate) use failure::{exit_code, words};
 
 /// The version with the commit it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("MAAR_COMMIT"), ")");

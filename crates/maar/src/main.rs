@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Nobody listening any more is no reason to fall over.
-            let _ = writeln!(std::io::stderr(), "Error: {error:?}");
+            let _ = writeln!(std::io::stderr(), "Error: {}", commands::words(&error));
             commands::exit_code(&error)
         }
     }

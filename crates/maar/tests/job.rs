@@ -88,7 +88,8 @@ async fn people_submit_look_at_and_stop_jobs() {
     let words = ["job", "submit", "--name", "train", "--image", "i", "--gpus", "1", "--account", "vision"];
     let table = says(here, &[&words[..], &["--", "python", "train.py"]].concat()).await;
     assert!(table.starts_with("NAME ") && table.contains("train"), "{table}");
-    says(here, &["job", "suspend", "train", "--wait"]).await;
+    let said = says(here, &["job", "suspend", "train", "--wait"]).await;
+    assert!(said.contains("Suspended"), "what was waited for: {said}");
     let job = json(here, &["job", "get", "train", "-o", "json"]).await;
     assert_eq!(job["status"]["phase"], "Suspended");
     says(here, &["job", "resume", "train", "--wait"]).await;

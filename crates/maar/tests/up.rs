@@ -158,7 +158,8 @@ async fn simulated_nodes_join_another_cluster() {
     let kubeconfig = folder.path().join(".maar/kubeconfig");
     let profile = "name: more\npools: [{name: guest, count: 3, cpu: 8, memory: 16Gi, pods: 110}]\n";
     std::fs::write(folder.path().join("more.yaml"), profile).unwrap();
-    let arguments = ["--kubeconfig", kubeconfig.to_str().unwrap(), "--profile", "more.yaml"];
+    let arguments =
+        ["--kubeconfig", kubeconfig.to_str().unwrap(), "--profile", "more.yaml", "--node-set", "guests"];
     let (mut guests, said) = up(folder.path(), &arguments).await;
     assert!(
         said.iter().any(|line| line.starts_with("3 simulated nodes joined https://127.0.0.1:")),
@@ -172,8 +173,46 @@ async fn simulated_nodes_join_another_cluster() {
     let nodes = Api::<Node>::all(client(&kubeconfig).await).list(&ListParams::default()).await.unwrap();
     let guests_there = nodes.items.iter().filter(|node| node.name_any().starts_with("guest-")).count();
     assert_eq!(guests_there, 3);
+    assert!(nodes.items.iter().any(|node| node.name_any() == "a100-0"), "others' nodes are left alone");
+    end(&mut guests).await;
+    // It has let go, so nobody waits.
+    let (mut guests, _) = up(folder.path(), &arguments).await;
     end(&mut guests).await;
     end(&mut cluster).await;
+}
+
+#[tokio::test]
+async fn nodes_that_another_process_runs_are_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut cluster, _) = up(folder.path(), &["--nodes", "6"]).await;
+    let kubeconfig = folder.path().join(".maar/kubeconfig");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let arguments = ["--port", "0", "--kubeconfig", kubeconfig.to_str().unwrap(), "--nodes", "1"];
+    let error = refusal(elsewhere.path(), &arguments).await;
+    assert!(error.contains("run by another process") && error.contains("--node-set"), "{error}");
+    let nodes = Api::<Node>::all(client(&kubeconfig).await).list(&ListParams::default()).await.unwrap();
+    let simulated = nodes.items.iter().filter(|node| node.name_any() != "local").count();
+    assert_eq!(simulated, 6);
+    end(&mut cluster).await;
+}
+
+#[tokio::test]
+async fn a_first_start_that_fails_leaves_the_first_login_to_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let arguments = ["--nodes", "1", "--data-dir", data.to_str().unwrap()];
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let error =
+        refusal(folder.path(), &[&arguments[..], &["--port", "0", "--ssh-port", &port]].concat()).await;
+    assert!(error.contains("--ssh-port"), "{error}");
+    // What fails later than the ports do: the kubeconfig cannot be written.
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let nowhere = ["--port", "0", "--write-kubeconfig", "file/kubeconfig"];
+    refusal(folder.path(), &[&arguments[..], &nowhere].concat()).await;
+    let (mut child, said) = up(folder.path(), &arguments).await;
+    assert!(said.iter().any(|line| line.contains("first login")), "{said:#?}");
+    end(&mut child).await;
 }
 
 #[tokio::test]

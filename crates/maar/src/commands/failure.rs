@@ -14,6 +14,7 @@
 
 use std::process::ExitCode;
 
+use kube::core::Status;
 use maar_controller::{Categorized, Category};
 
 /// A failure whose code is known where it happens.
@@ -94,6 +95,35 @@ pub(crate) fn number(error: &anyhow::Error) -> u8 {
     1
 }
 
+/// An error and its causes, each once, as people read them: of an API server's refusal its own words only.
+pub(crate) fn words(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain() {
+        let answer = match cause.downcast_ref::<kube::Error>() {
+            Some(kube::Error::Api(status)) => Some(status),
+            _ => None,
+        };
+        let text = answer.map_or_else(|| cause.to_string(), |status| refusal(status));
+        if !line.contains(&text) {
+            let joint = if line.is_empty() { "" } else { ": " };
+            line = format!("{line}{joint}{text}");
+        }
+        // What lies below it is the answer once more.
+        if answer.is_some() {
+            break;
+        }
+    }
+    line
+}
+
+fn refusal(status: &Status) -> String {
+    match (status.message.as_str(), status.reason.as_str()) {
+        ("", "") => format!("the API server answered with {}", status.code),
+        ("", reason) => reason.to_owned(),
+        (message, _) => message.to_owned(),
+    }
+}
+
 fn of_records(error: &maar_records::Error) -> u8 {
     match error.category() {
         "missing" => 3,
@@ -106,9 +136,22 @@ fn of_records(error: &maar_records::Error) -> u8 {
 #[cfg(test)]
 mod tests {
     use anyhow::Context as _;
-    use kube::core::Status;
 
     use super::*;
+
+    #[test]
+    fn a_refusal_is_told_in_the_servers_own_words_once() {
+        let answer = |message: &str, reason: &str| {
+            let status = Status::failure(message, reason).with_code(404).boxed();
+            anyhow::Error::new(kube::Error::Api(status)).context("reading job nope")
+        };
+        let missing = answer("aijobs.maar.io \"nope\" not found", "NotFound");
+        assert_eq!(words(&missing), "reading job nope: aijobs.maar.io \"nope\" not found");
+        assert_eq!(words(&answer("", "NotFound")), "reading job nope: NotFound");
+        assert_eq!(words(&answer("", "")), "reading job nope: the API server answered with 404");
+        let twice = anyhow::anyhow!("no route").context("connecting: no route").context("listing nodes");
+        assert_eq!(words(&twice), "listing nodes: connecting: no route");
+    }
 
     #[test]
     fn codes_tell_what_happened() {

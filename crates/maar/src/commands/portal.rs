@@ -8,8 +8,8 @@ use maar_controller::{
     Environment, Role, RoleConfig, clock::SharedClock, config::RuntimeArgs, process::Process, signal,
 };
 use maar_portal::{
-    Apps, Clients, Entropy, FirstAdmin, Network, Portal, Providers, Settings, SshHelpers, SshKeys,
-    SshSettings, first_admin, with_ssh,
+    Apps, Clients, Entropy, FirstAdmin, Network, PasswordCost, Portal, Providers, Settings, SshHelpers,
+    SshKeys, SshSettings, first_admin, with_ssh,
 };
 use maar_records::{Keep, Records};
 use tokio::net::TcpListener;
@@ -51,14 +51,14 @@ pub(crate) struct Arguments {
     /// A resource that counts cards, beside those of makers that are known; may be repeated
     #[arg(long, value_name = "RESOURCE")]
     card_resource: Vec<String>,
-    #[command(flatten)]
-    namespaces: NamespaceArgs,
     /// Keep audit entries for so many days; without it, for ever
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     audit_days: Option<u32>,
     /// Keep sessions that ended for so many days
     #[arg(long, value_name = "DAYS", default_value = "30", value_parser = clap::value_parser!(u32).range(..=36_500))]
     session_days: u32,
+    #[command(flatten)]
+    namespaces: NamespaceArgs,
     #[command(flatten)]
     first: FirstArgs,
     #[command(flatten)]
@@ -92,7 +92,7 @@ impl FirstArgs {
     pub(crate) async fn make(
         &self,
         records: &Records,
-        settings: &Settings,
+        cost: PasswordCost,
         entropy: &Entropy,
         clock: &SharedClock,
     ) -> anyhow::Result<FirstAdmin> {
@@ -107,7 +107,10 @@ impl FirstArgs {
             }
         };
         let told = given.is_some();
-        let made = first_admin(records, given, settings.password_cost, entropy, clock.now()).await?;
+        let made = first_admin(records, given, cost, entropy, clock.now()).await?;
+        if told && matches!(made, FirstAdmin::Exists) {
+            tracing::warn!("--admin-password-file is not used: there is an administrator already");
+        }
         // Who wrote the password down knows it.
         Ok(if told { FirstAdmin::Exists } else { made })
     }
@@ -299,7 +302,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let entropy = Entropy::system();
     let clock = Arc::clone(&environment.clock);
     if let FirstAdmin::Made { name, password } =
-        arguments.first.make(&records, &settings, &entropy, &clock).await?
+        arguments.first.make(&records, settings.password_cost, &entropy, &clock).await?
     {
         print(&format!("first login: {name} with the password {password} (shown this once)\n"));
     }

@@ -1,8 +1,10 @@
 //! `maar up`: a whole cluster in this process.
 
+mod hold;
 mod kubeconfig;
 mod page;
 mod portal;
+mod ports;
 mod roles;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,6 +20,9 @@ use maar_nodes::{
     find_sandbox, run_local, simulate,
 };
 use tokio_util::sync::CancellationToken;
+
+use hold::Hold;
+use ports::Ports;
 
 use super::{portal::FirstArgs, ways};
 
@@ -35,6 +40,10 @@ pub(crate) struct Arguments {
     /// Describe the simulated nodes in this file instead of the built-in profile
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
+
+    /// Name of this set of simulated nodes: one process at a time runs it, and leaves the nodes of other sets alone
+    #[arg(long, value_name = "NAME", default_value = "up", value_parser = set_name)]
+    node_set: String,
 
     /// Port of the embedded Kubernetes API on 127.0.0.1; the status page takes the next one and the portal the one
     /// after. 0 chooses free ports
@@ -62,7 +71,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     first: FirstArgs,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Logs")]
     log: LogArgs,
 }
 
@@ -104,6 +113,7 @@ fn read_profile(arguments: &Arguments) -> anyhow::Result<Profile> {
 
 /// Runs the embedded cluster until Ctrl-C.
 async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToken) -> anyhow::Result<()> {
+    let ports = Ports::bind(arguments).await?;
     let config = Config { data_folder: arguments.data_dir.clone(), ..Config::wall() };
     let cluster = Cluster::start(config).await?;
     let listener =
@@ -113,24 +123,28 @@ async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToke
     let kubelets = KubeletDirectory::default();
     cluster.set_kubelets(Arc::new(kubelets.clone()));
     let client = cluster.client();
+    // One process at a time has the cluster's state, so its name is its own: a new one need not wait for the old leases.
+    let identity = "maar-up".to_owned();
+    let hold = Hold::take(&client, &arguments.node_set, &identity, stop).await?;
     let local = local_options(arguments, &listener);
-    let nodes = start_nodes(&client, profile, node_options(), Some(local), &kubelets, stop).await?;
-    // One process at a time has the cluster's state, so its name is its own: a new one need not wait for the old lease.
+    let nodes = start_nodes(&client, profile, node_options(arguments), Some(local), &kubelets, stop).await?;
     let reached = (listener.url(), Some(cluster.root_ca()?));
-    let portal = portal::prepare(&client, arguments, reached).await?;
-    let (roles, pages) = roles::start(&client, "maar-up".to_owned(), portal.role, stop).await?;
-    let page = page::serve(client, pages, arguments.page_port(), stop.clone()).await?;
+    let portal = portal::prepare(&client, arguments, reached, ports.portal, ports.ssh).await?;
+    let (roles, pages) = roles::start(&client, identity, portal.role, stop).await?;
+    let page = page::serve(client, pages, ports.page, stop.clone())?;
     // Last, so that a start that fails leaves no kubeconfig of a cluster that is not there.
     let kubeconfig = kubeconfig::with_explanations(&cluster.kubeconfig(&listener)?, page)?;
     write_private(&arguments.write_kubeconfig, &kubeconfig)?;
     // Before anybody reads that we are up: who is told how to stop us may do so at once.
     shutdown_on_signal(stop.clone())?;
+    let first = portal.first.make(&arguments.first).await?;
     announce(&listener, page, &arguments.write_kubeconfig, arguments.data_dir.as_deref(), &nodes);
-    portal.address.announce();
+    portal.address.announce(&first);
     say("Ctrl-C stops everything.");
     stop.cancelled().await;
     let roles = roles.await?;
     nodes.stopped().await;
+    hold.give_back().await?;
     listener.stop().await;
     cluster.stop().await;
     say("stopped");
@@ -155,21 +169,25 @@ async fn join(
     let listen = Listen::beside(&config);
     let client = Client::try_from(config)?;
     client.apiserver_version().await.with_context(|| format!("reaching the cluster at {address}"))?;
-    let options = Options { listen, ..node_options() };
-    let nodes = start_nodes(&client, profile, options, None, &KubeletDirectory::default(), stop).await?;
+    let ports = Ports::bind(arguments).await?;
     let identity = format!("maar-up_{:016x}", Dice::from_entropy().number());
-    let portal = portal::prepare(&client, arguments, reached).await?;
+    let hold = Hold::take(&client, &arguments.node_set, &identity, stop).await?;
+    let options = Options { listen, ..node_options(arguments) };
+    let nodes = start_nodes(&client, profile, options, None, &KubeletDirectory::default(), stop).await?;
+    let portal = portal::prepare(&client, arguments, reached, ports.portal, ports.ssh).await?;
     let (roles, pages) = roles::start(&client, identity, portal.role, stop).await?;
-    let page = page::serve(client, pages, arguments.page_port(), stop.clone()).await?;
+    let page = page::serve(client, pages, ports.page, stop.clone())?;
     shutdown_on_signal(stop.clone())?;
+    let first = portal.first.make(&arguments.first).await?;
     say(&format!("{} simulated nodes joined {address}", profile.total()));
     say(&format!("  status page      http://{page}"));
     say("  scheduler        places Pods with schedulerName: maar-scheduler, unless another process leads");
-    portal.address.announce();
+    portal.address.announce(&first);
     say("Ctrl-C stops the nodes and the roles; the cluster stays.");
     stop.cancelled().await;
     let roles = roles.await?;
     nodes.stopped().await;
+    hold.give_back().await?;
     say("stopped");
     roles
 }
@@ -213,8 +231,19 @@ async fn start_nodes(
     Ok(Nodes { simulated, local, count: profile.total() })
 }
 
-fn node_options() -> Options {
-    Options::in_process("up", wall_clock(), 1)
+fn node_options(arguments: &Arguments) -> Options {
+    Options::in_process(&arguments.node_set, wall_clock(), 1)
+}
+
+/// A name that can be a part of a Lease's.
+fn set_name(text: &str) -> Result<String, String> {
+    let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
+    let bare = text.trim_matches('-');
+    if bare == text && (1..=40).contains(&text.len()) && text.chars().all(fits) {
+        return Ok(text.to_owned());
+    }
+    Err("a name has 1 to 40 small letters, digits and -, and begins and ends with a letter or digit"
+        .to_owned())
 }
 
 /// The local node keeps its files beside the cluster's state, or beside the kubeconfig.

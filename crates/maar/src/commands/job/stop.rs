@@ -33,11 +33,12 @@ pub(super) async fn run(
     for name in &arguments.names {
         changed.push(source::change(source, name, change).await?);
     }
-    show(output, &table(&changed, false), &list(&changed))?;
-    for name in arguments.names.iter().filter(|_| arguments.wait.wait) {
-        wait::until(source, name, arguments.wait, |phase| has_come(change, phase)).await?;
+    if arguments.wait.wait {
+        for (name, job) in arguments.names.iter().zip(&mut changed) {
+            *job = wait::until(source, name, arguments.wait, |phase| has_come(change, phase)).await?;
+        }
     }
-    Ok(())
+    show(output, &table(&changed, false), &list(&changed))
 }
 
 /// Whether a phase is what was asked for.

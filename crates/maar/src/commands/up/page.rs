@@ -6,9 +6,8 @@ mod html;
 mod view;
 mod words;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
-use anyhow::Context as _;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -17,6 +16,7 @@ use axum::routing::get;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::ListParams;
 use kube::{Api, Client};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use view::View;
@@ -25,18 +25,13 @@ use words::Words;
 /// Nothing on the page comes from elsewhere, and nothing on it runs.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
-/// Serves the page, and those of the roles, on loopback; answers where.
-pub(super) async fn serve(
+/// Serves the page, and those of the roles; answers where.
+pub(super) fn serve(
     client: Client,
     others: Router,
-    port: u16,
+    listener: TcpListener,
     stop: CancellationToken,
-) -> anyhow::Result<SocketAddr> {
-    let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.with_context(|| {
-        format!(
-            "serving the status page on port {port}, the one after --port (choose another pair with --port)"
-        )
-    })?;
+) -> std::io::Result<SocketAddr> {
     let address = listener.local_addr()?;
     let router = Router::new()
         .route("/", get(page))

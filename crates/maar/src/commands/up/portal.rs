@@ -1,25 +1,20 @@
 //! The portal that `maar up` runs.
 
-use std::{
-    net::{Ipv4Addr, SocketAddr},
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use kube::Client;
 use maar_controller::{Role, clock::SharedClock, clock::SystemClock};
 use maar_portal::{
-    Apps, CardSource, Entropy, FirstAdmin, KubeconfigSettings, Portal, Settings, SshKeys, SshSettings,
-    install_user_role, with_ssh,
+    Apps, CardSource, Entropy, FirstAdmin, KubeconfigSettings, PasswordCost, Portal, Settings, SshKeys,
+    SshSettings, install_user_role, with_ssh,
 };
 use maar_records::Records;
 use tokio::net::TcpListener;
 
 use super::{Arguments, say};
 use crate::commands::{
-    portal::origins,
+    portal::{FirstArgs, origins},
     ways::{IssuerArgs, cluster_name},
 };
 
@@ -27,19 +22,34 @@ use crate::commands::{
 pub(super) struct Prepared {
     pub(super) role: Role,
     pub(super) address: Address,
+    pub(super) first: First,
 }
 
-/// Where the portal is, and who can sign in.
+/// What the first administrator is made with. Made last, so that no start that fails before it is told takes the password
+/// with it: nobody could sign in any more.
+pub(super) struct First {
+    records: Records,
+    cost: PasswordCost,
+    entropy: Entropy,
+    clock: SharedClock,
+}
+
+impl First {
+    pub(super) async fn make(&self, told: &FirstArgs) -> anyhow::Result<FirstAdmin> {
+        told.make(&self.records, self.cost, &self.entropy, &self.clock).await
+    }
+}
+
+/// Where the portal is.
 pub(super) struct Address {
     portal: SocketAddr,
     ssh: u16,
-    first: FirstAdmin,
 }
 
 impl Address {
-    pub(super) fn announce(&self) {
+    pub(super) fn announce(&self, first: &FirstAdmin) {
         say(&format!("Portal             http://{}", self.portal));
-        if let FirstAdmin::Made { name, password } = &self.first {
+        if let FirstAdmin::Made { name, password } = first {
             say(&format!(
                 "  first login      {name} with the password {password} (shown this once, to be changed)"
             ));
@@ -59,11 +69,9 @@ pub(super) async fn prepare(
     client: &Client,
     arguments: &Arguments,
     (server, authority): Reached,
+    listener: TcpListener,
+    ssh_listener: TcpListener,
 ) -> anyhow::Result<Prepared> {
-    let port = arguments.portal_port();
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.with_context(|| {
-        format!("serving the portal on port {port}, two after --port (choose others with --port)")
-    })?;
     let address = listener.local_addr()?;
     let mut settings = Settings::at(origins(None, address)?);
     // Browsers know that everything below localhost is this machine.
@@ -85,27 +93,19 @@ pub(super) async fn prepare(
     let records = Records::open(&url).await;
     let records = records.context("opening the records of the portal")?;
     let (entropy, clock) = (Entropy::system(), Arc::new(SystemClock) as SharedClock);
-    let first = arguments.first.make(&records, &settings, &entropy, &clock).await?;
+    let first = First {
+        records: records.clone(),
+        cost: settings.password_cost,
+        entropy: entropy.clone(),
+        clock: Arc::clone(&clock),
+    };
     let portal = Portal::new(settings, client.clone(), records, clock, entropy)?;
-    let ssh_listener = bind_ssh(arguments.ssh_port, arguments.port == 0).await?;
     let ssh = ssh_listener.local_addr()?.port();
     let ssh_settings =
         SshSettings { agent_forwarding: arguments.ssh_agent_forwarding, ..SshSettings::at("127.0.0.1", ssh) };
     portal.prepare_ssh(ssh_settings, SshKeys::default()).await?;
     let role = with_ssh(maar_portal::role(Arc::clone(&portal), listener), portal, ssh_listener);
-    Ok(Prepared { role, address: Address { portal: address, ssh, first } })
-}
-
-/// The port that is asked for; else the usual one if it is free.
-async fn bind_ssh(asked: Option<u16>, any: bool) -> anyhow::Result<TcpListener> {
-    let usual = if any { 0 } else { 2222 };
-    let port = asked.unwrap_or(usual);
-    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
-        Err(_) if asked.is_none() => Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?),
-        bound => {
-            bound.with_context(|| format!("serving SSH on port {port} (choose another with --ssh-port)"))
-        }
-    }
+    Ok(Prepared { role, address: Address { portal: address, ssh }, first })
 }
 
 /// Users are kept where the cluster's state is, and are gone with it otherwise.

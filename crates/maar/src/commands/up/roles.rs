@@ -4,11 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use axum::Router;
-use k8s_openapi::api::core::v1::Namespace;
-use kube::{
-    Api, Client,
-    api::{ObjectMeta, PostParams},
-};
+use kube::Client;
 use maar_controller::{Environment, Role, RoleConfig, lease::Timing, process::Process, role::Election};
 use maar_jobs::{Entropy, JobsMetrics, NodeCards};
 use maar_scheduler::{
@@ -18,11 +14,10 @@ use maar_scheduler::{
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::hold::NAMESPACE;
+
 /// How long work has to end after Ctrl-C.
 const DRAIN: Duration = Duration::from_secs(5);
-
-/// Namespace of the Leases, the one that roles of their own use too.
-const NAMESPACE: &str = "maar-system";
 
 /// Installs Maar's kinds and starts its roles; `identity` is theirs in elections, `portal` runs
 /// beside them. If one of them ends by itself,
@@ -34,7 +29,6 @@ pub(super) async fn start(
     stop: &CancellationToken,
 ) -> anyhow::Result<(JoinHandle<anyhow::Result<()>>, Router)> {
     maar_jobs::install(client).await.context("installing the kinds of Maar")?;
-    make_namespace(client).await.context("making the namespace of the leases")?;
     // Others may join the cluster, with roles of the same kind: only one of them works at a time.
     let election = Election { namespace: NAMESPACE.to_owned(), timing: Timing::default() };
     let config = RoleConfig { identity, election: Some(election), drain: DRAIN };
@@ -66,15 +60,4 @@ pub(super) async fn start(
         serving.and(leading).context("a role ended by itself")
     });
     Ok((running, pages))
-}
-
-async fn make_namespace(client: &Client) -> kube::Result<()> {
-    let namespace = Namespace {
-        metadata: ObjectMeta { name: Some(NAMESPACE.to_owned()), ..ObjectMeta::default() },
-        ..Namespace::default()
-    };
-    match Api::all(client.clone()).create(&PostParams::default(), &namespace).await {
-        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-        made => made.map(drop),
-    }
 }
