@@ -84,10 +84,17 @@ impl NamespaceController {
         }
     }
 
-    /// Deletes what is not being deleted yet and counts what is left.
+    /// Deletes what is not being deleted yet and counts what is left. Pods go first: they may need the rest until
+    /// they have ended.
     async fn clear(&self, namespace: &str) -> Remains {
         let mut remains = Remains::default();
         let registry = self.base.server().registry();
+        if let Some(pods) = registry.by_table("pods") {
+            self.clear_resource(pods, namespace, &mut remains).await;
+            if !remains.objects.is_empty() {
+                return remains;
+            }
+        }
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let resources = registry.iter().filter(|resource| resource.namespaced);
         for resource in resources.filter(|resource| seen.insert(&resource.table)) {

@@ -1,7 +1,7 @@
 //! What goes with its owner, what waits, what stays, and what goes with a namespace.
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, ServiceAccount};
 use kube::api::{DeleteParams, PostParams, PropagationPolicy};
 use kube::{Api, ResourceExt as _};
 use maar_testkit::build::{Build, deployment, object, pod};
@@ -87,6 +87,38 @@ scenario! {
         assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == 403), "nothing new comes in");
         let free = kube::api::Patch::Merge(json!({"metadata": {"finalizers": null}}));
         maps.patch("held", &kube::api::PatchParams::default(), &free).await.expect("it can be freed");
+        let gone = async || match namespaces.get_opt(&name).await {
+            Ok(None) => Ok(()),
+            other => Err(format!("{other:?}")),
+        };
+        arena.until("the namespace to go", gone).await;
+    }
+}
+
+scenario! {
+    async fn the_pods_of_a_namespace_end_before_anything_else_goes(context) {
+        let arena = context.arena();
+        let name = arena.another_namespace("orderly").await;
+        let maps: Api<ConfigMap> = Api::namespaced(arena.client(), &name);
+        maps.create(&PostParams::default(), &object("read-to-the-end", json!({})).build()).await.expect("a map");
+        let pods: Api<Pod> = Api::namespaced(arena.client(), &name);
+        let held = pod("busy").set("/metadata/finalizers", json!(["example.com/hold"]));
+        pods.create(&PostParams::default(), &held.build()).await.expect("a Pod");
+        let namespaces: Api<Namespace> = Api::all(arena.client());
+        namespaces.delete(&name, &DeleteParams::default()).await.expect("it can be deleted");
+        let tried = async || {
+            let found = namespaces.get(&name).await.map_err(|error| error.to_string())?;
+            let status = found.status.clone().unwrap_or_default();
+            if status.conditions.is_some() { Ok(()) } else { Err(format!("{found:#?}")) }
+        };
+        arena.until("the namespace to be looked at", tried).await;
+        assert!(pods.get("busy").await.expect("a Pod").metadata.deletion_timestamp.is_some());
+        let map = maps.get("read-to-the-end").await.expect("what Pods may still need is there");
+        assert_eq!(map.metadata.deletion_timestamp, None);
+        let accounts: Api<ServiceAccount> = Api::namespaced(arena.client(), &name);
+        accounts.get("default").await.expect("the account of the Pod is there");
+        let free = kube::api::Patch::Merge(json!({"metadata": {"finalizers": null}}));
+        pods.patch("busy", &kube::api::PatchParams::default(), &free).await.expect("it can be freed");
         let gone = async || match namespaces.get_opt(&name).await {
             Ok(None) => Ok(()),
             other => Err(format!("{other:?}")),
