@@ -90,8 +90,8 @@ impl Server {
         Ok(Mutated { warnings, rewritten: rounds.changed() })
     }
 
-    /// Asks the webhooks about something sent to a part of an object that is not the object: a binding, a scale,
-    /// the options of a stream. On deletion there is no object, only the old one.
+    /// Asks the webhooks about something sent to a part of an object that is not the object: a binding, a scale, the
+    /// request for a token, the options of a stream. On deletion there is no object, only the old one.
     pub(crate) async fn admit_part(
         &self,
         attributes: &Attributes<'_>,

@@ -15,6 +15,7 @@ mod published;
 mod rbac;
 mod review;
 mod signer;
+mod subjects;
 mod token;
 mod token_request;
 mod transport;

@@ -38,7 +38,7 @@ impl Server {
             (Subresource::Binding, &Method::POST) => self.on_binding(call, &read_body(body).await?).await,
             (Subresource::Eviction, &Method::POST) => self.on_eviction(call, &read_body(body).await?).await,
             (Subresource::Finalize, &Method::PUT) => self.on_finalize(call, &read_body(body).await?).await,
-            (Subresource::Token, &Method::POST) => self.on_token(call, &read_body(body).await?),
+            (Subresource::Token, &Method::POST) => self.on_token(call, &read_body(body).await?).await,
             (Subresource::Log, &Method::GET) => self.on_log(call).await,
             (
                 Subresource::Exec | Subresource::Attach | Subresource::PortForward,

@@ -111,9 +111,14 @@ async fn certificates_and_tokens_say_who_asks_and_strangers_are_refused() {
     let (other, other_listener) = serve(Config::wall()).await;
     let theirs = Kubeconfig::from_yaml(&other.kubeconfig(&other_listener).unwrap()).unwrap();
     let theirs = serde_json::to_value(theirs.auth_infos[0].auth_info.clone().unwrap()).unwrap();
-    let stranger = client_with(&kubeconfig, theirs).await;
+    let stranger = client_with(&kubeconfig, theirs.clone()).await;
     let error = Api::<Namespace>::all(stranger).list(&ListParams::default()).await.unwrap_err();
     assert_eq!(refused(error), (401, "Unauthorized".into()));
+    // It does not stand in the way of a token that is good.
+    let mut both = theirs;
+    both["token"] = json!(token);
+    let known = client_with(&kubeconfig, both).await;
+    assert_eq!(Api::<Namespace>::all(known).list(&ListParams::default()).await.unwrap().items.len(), 4);
 }
 
 #[tokio::test]
@@ -481,6 +486,51 @@ async fn an_approved_request_becomes_a_certificate_that_works() {
 }
 
 /// Runs kubectl and answers whether it succeeded and what it said.
+#[tokio::test]
+async fn a_certificate_names_every_organization_of_its_request() {
+    let (cluster, listener) = cluster().await;
+    let kubeconfig = cluster.kubeconfig(&listener).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::default();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name.push(DnType::OrganizationName, "red");
+    // The same by its number: of each type rcgen keeps one.
+    params.distinguished_name.push(DnType::CustomDnType(vec![2, 5, 4, 10]), "blue");
+    params.distinguished_name.push(DnType::CommonName, "bob");
+    let request = params.serialize_request(&key).unwrap().pem().unwrap();
+    let requests: Api<CertificateSigningRequest> = Api::all(cluster.client());
+    let request = json!({"metadata": {"name": "bob"}, "spec": {"request": encoded(&request),
+        "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"]}});
+    create(&requests, request).await.unwrap();
+    let approve =
+        json!({"status": {"conditions": [{"type": "Approved", "status": "True", "reason": "Test"}]}});
+    let approval =
+        http::Request::patch("/apis/certificates.k8s.io/v1/certificatesigningrequests/bob/approval")
+            .header("content-type", "application/merge-patch+json")
+            .body(serde_json::to_vec(&approve).unwrap())
+            .unwrap();
+    cluster.client().request::<CertificateSigningRequest>(approval).await.unwrap();
+    let signed = kube::runtime::wait::await_condition(
+        requests,
+        "bob",
+        |request: Option<&CertificateSigningRequest>| {
+            let status = request.and_then(|request| request.status.as_ref());
+            status.is_some_and(|status| {
+                let failed = status.conditions.iter().flatten().any(|condition| condition.type_ == "Failed");
+                failed || status.certificate.is_some()
+            })
+        },
+    );
+    let status = signed.await.unwrap().unwrap().status.unwrap();
+    let certificate = String::from_utf8(status.certificate.unwrap().0).unwrap();
+    let credentials = json!({"client-certificate-data": encoded(&certificate),
+        "client-key-data": encoded(&key.serialize_pem())});
+    let bob = client_with(&kubeconfig, credentials).await;
+    let me = create::<SelfSubjectReview>(&Api::all(bob), json!({})).await.unwrap();
+    let me = me.status.unwrap().user_info.unwrap();
+    assert_eq!(me.groups.unwrap(), ["red", "blue", "system:authenticated"]);
+}
+
 async fn kubectl(kubeconfig: &Path, arguments: &[&str], input: &str) -> (bool, String) {
     use tokio::io::AsyncWriteExt as _;
     let mut child = tokio::process::Command::new(KUBECTL)

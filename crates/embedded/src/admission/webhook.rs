@@ -287,6 +287,7 @@ fn named(resource: &Resource, subresource: Option<Subresource>) -> Named {
         Some(Subresource::Binding) => ("", "v1", "Binding"),
         Some(Subresource::Eviction) => ("policy", "v1", "Eviction"),
         Some(Subresource::Scale) => ("autoscaling", "v1", "Scale"),
+        Some(Subresource::Token) => ("authentication.k8s.io", "v1", "TokenRequest"),
         _ => (group.as_str(), version.as_str(), kind.as_str()),
     };
     Named {

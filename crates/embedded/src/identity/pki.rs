@@ -20,6 +20,7 @@ use rcgen::{
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use sha2::{Digest as _, Sha256};
 
+use super::subjects;
 use crate::server::UserInfo;
 use crate::world::World;
 
@@ -173,10 +174,11 @@ impl Pki {
         self.issue(&params)
     }
 
-    /// Signs what a request asks for, under `terms`.
+    /// Signs what a request asks for, for its whole subject, under `terms`.
     pub(crate) fn sign(
         &self,
         mut request: CertificateSigningRequestParams,
+        subject: &[u8],
         terms: Terms,
     ) -> Result<String, PkiError> {
         let params = &mut request.params;
@@ -185,7 +187,9 @@ impl Pki {
         params.extended_key_usages = terms.extended;
         params.use_authority_key_identifier_extension = true;
         set_validity(params, self.world.clock.now(), terms.lifetime);
-        Ok(request.signed_by(&self.authority()?.issuer)?.pem())
+        let issuer = &self.authority()?.issuer;
+        let certificate = request.signed_by(issuer)?;
+        Ok(subjects::pem(&subjects::exchange(certificate.der(), subject, issuer.key())?))
     }
 
     fn issue(&self, params: &CertificateParams) -> Result<Credential, PkiError> {

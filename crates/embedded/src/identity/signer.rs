@@ -16,6 +16,7 @@ use rcgen::{
 
 use super::approval::{self, CLIENT_SIGNER, TABLE};
 use super::pki::Terms;
+use super::subjects;
 use crate::controllers::{Again, BoxController, Controller};
 use crate::local::Local;
 use crate::server::Server;
@@ -102,6 +103,7 @@ impl Signer {
         let spec = &request.spec;
         let pem = std::str::from_utf8(&spec.request.0).map_err(|error| error.to_string())?;
         let parsed = CertificateSigningRequestParams::from_pem(pem).map_err(|error| error.to_string())?;
+        let subject = subjects::of_request(pem).ok_or("its subject cannot be read")?;
         let usages: BTreeSet<&str> = spec.usages.iter().flatten().map(String::as_str).collect();
         check(
             &spec.signer_name,
@@ -114,7 +116,7 @@ impl Signer {
         let lifetime = seconds.map_or(LONGEST, Duration::from_secs).min(LONGEST);
         let terms = terms(&usages, lifetime);
         let pki = &self.local.server().identity.pki;
-        let certificate = pki.sign(parsed, terms).map_err(|error| error.to_string())?;
+        let certificate = pki.sign(parsed, &subject, terms).map_err(|error| error.to_string())?;
         Ok(ByteString(certificate.into_bytes()))
     }
 }
@@ -136,9 +138,6 @@ fn check(
     usages: &BTreeSet<&str>,
     username: &str,
 ) -> Result<(), String> {
-    if organizations.len() > 1 {
-        return Err("the embedded cluster signs certificates with at most one organization".into());
-    }
     let purpose = if signer == KUBELET_SERVING { "server auth" } else { "client auth" };
     if !usages.contains(purpose) {
         return Err(format!("usages did not include {purpose:?}"));

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 use super::policy::service_account_user;
 use super::token::{Bound, Claims, ISSUER, Reference};
+use crate::admission::{Action, Attributes};
 use crate::request::WriteOptions;
+use crate::resource::Subresource;
 use crate::server::{Call, Server, respond_value};
 use crate::status::ApiError;
 use crate::store::Entry;
@@ -48,45 +50,25 @@ struct BoundObject {
 
 impl Server {
     /// A token for a service account.
-    pub(crate) fn on_token(&self, call: &Call<'_>, body: &[u8]) -> Result<Response, ApiError> {
+    pub(crate) async fn on_token(&self, call: &Call<'_>, body: &[u8]) -> Result<Response, ApiError> {
         let account = self.get(&call.resource, &call.key())?;
         let asked: Value = decode_body(body)?;
-        let request: TokenRequest = serde_json::from_value(asked.clone())
-            .map_err(|error| ApiError::bad_request(format!("the token request cannot be read: {error}")))?;
-        let spec = request.spec;
-        let seconds = spec.expiration_seconds.unwrap_or(DEFAULT_SECONDS);
-        check_seconds(seconds)?;
-        let named = asked["metadata"]["name"].as_str().unwrap_or_default();
-        if !named.is_empty() && named != &*account.meta.name {
-            let why = "must match the service account name if specified";
-            let error = FieldError::invalid("metadata.name", named, why);
-            return Err(ApiError::invalid_question(GROUP, KIND, &account.meta.name, &error));
-        }
-        let bound = self.bound(call, &account, spec.bound_object_ref.as_ref())?;
-        let audiences = spec.audiences.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![ISSUER.into()]);
         let now = self.world.clock.now();
-        let claims = self.claims(bound, audiences.clone(), now, seconds);
+        let mut answer = completed(&asked, &account, now)?;
+        // Before there is a token: who is asked shall not get it.
+        let attributes = Attributes::of_call(call, Subresource::Token, Action::Create)?;
+        self.admit_part(&attributes, Some(&mut answer), None).await?;
+        let spec = read(&answer)?;
+        let seconds = spec.expiration_seconds.unwrap_or(DEFAULT_SECONDS);
+        let bound = self.bound(call, &account, spec.bound_object_ref.as_ref())?;
+        let claims = self.claims(bound, spec.audiences.unwrap_or_default(), now, seconds);
         let token = if WriteOptions::parse(call.query)?.dry_run {
             String::new()
         } else {
             self.sign_token(&claims).map_err(ApiError::internal)?
         };
         let expires = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
-        let answer = json!({
-            "kind": "TokenRequest",
-            "apiVersion": "authentication.k8s.io/v1",
-            "metadata": {
-                "name": &*account.meta.name,
-                "namespace": &*account.meta.namespace,
-                "creationTimestamp": seconds_text(now),
-            },
-            "spec": {
-                "audiences": audiences,
-                "expirationSeconds": seconds,
-                "boundObjectRef": asked["spec"].get("boundObjectRef").cloned().unwrap_or_default(),
-            },
-            "status": {"token": token, "expirationTimestamp": seconds_text(expires)},
-        });
+        answer["status"] = json!({"token": token, "expirationTimestamp": seconds_text(expires)});
         Ok(respond_value(StatusCode::CREATED, &answer))
     }
 
@@ -163,6 +145,40 @@ impl Server {
         );
         Err(ApiError::bad_request(format!("{} {:?}: {why}", call.resource.qualified(), account.meta.name)))
     }
+}
+
+fn read(request: &Value) -> Result<TokenRequestSpec, ApiError> {
+    let request: TokenRequest = serde_json::from_value(request.clone())
+        .map_err(|error| ApiError::bad_request(format!("the token request cannot be read: {error}")))?;
+    check_seconds(request.spec.expiration_seconds.unwrap_or(DEFAULT_SECONDS))?;
+    Ok(request.spec)
+}
+
+/// The request with what it leaves open, and without an answer yet.
+fn completed(asked: &Value, account: &Entry, now: Timestamp) -> Result<Value, ApiError> {
+    let spec = read(asked)?;
+    let named = asked["metadata"]["name"].as_str().unwrap_or_default();
+    if !named.is_empty() && named != &*account.meta.name {
+        let why = "must match the service account name if specified";
+        let error = FieldError::invalid("metadata.name", named, why);
+        return Err(ApiError::invalid_question(GROUP, KIND, &account.meta.name, &error));
+    }
+    let audiences = spec.audiences.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![ISSUER.into()]);
+    Ok(json!({
+        "kind": KIND,
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {
+            "name": &*account.meta.name,
+            "namespace": &*account.meta.namespace,
+            "creationTimestamp": seconds_text(now),
+        },
+        "spec": {
+            "audiences": audiences,
+            "expirationSeconds": spec.expiration_seconds.unwrap_or(DEFAULT_SECONDS),
+            "boundObjectRef": asked["spec"].get("boundObjectRef").cloned().unwrap_or_default(),
+        },
+        "status": {"token": "", "expirationTimestamp": null},
+    }))
 }
 
 fn check_seconds(seconds: i64) -> Result<(), ApiError> {

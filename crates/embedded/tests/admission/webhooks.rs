@@ -193,6 +193,18 @@ async fn deletions_streams_scales_and_bindings_are_asked_about_too() {
     let eviction = json!({"metadata": {"name": "p"}});
     caller.post(&format!("{PODS}/p/eviction"), &eviction).await.refused(403);
     assert_eq!(hooks.last()["kind"], json!({"group": "policy", "version": "v1", "kind": "Eviction"}));
+    let account = json!({"metadata": {"name": "a"}});
+    caller.post("/api/v1/namespaces/default/serviceaccounts", &account).await.object();
+    let token = "/api/v1/namespaces/default/serviceaccounts/a/token";
+    caller.post(token, &json!({"spec": {"audiences": ["them"]}})).await.refused(403);
+    let asked = hooks.last();
+    let kind = json!({"group": "authentication.k8s.io", "version": "v1", "kind": "TokenRequest"});
+    assert_eq!(
+        (&asked["kind"], &asked["subResource"], &asked["name"]),
+        (&kind, &json!("token"), &json!("a"))
+    );
+    assert_eq!(asked["object"]["spec"]["audiences"], json!(["them"]));
+    assert_eq!(asked["object"]["status"]["token"], "", "who is asked does not get it");
     let status = json!({"status": {"phase": "Running"}});
     caller.merge(&format!("{PODS}/p/status"), &status).await.refused(403);
     caller.call("GET", &format!("{PODS}/p"), &Value::Null).await.object();
