@@ -1,6 +1,6 @@
 //! Claims that find a volume made by hand.
 
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{Event, PersistentVolume, PersistentVolumeClaim, Pod};
 use kube::Api;
 use kube::api::DeleteParams;
 use maar_testkit::build::{object, pod};
@@ -44,5 +44,27 @@ scenario! {
             if phase == Some("Released") { Ok(()) } else { Err(format!("{found:#?}")) }
         };
         arena.until("the volume to be released", released).await;
+    }
+}
+
+scenario! {
+    async fn a_claim_that_names_a_volume_waits_until_it_suits(context) {
+        let arena = context.arena();
+        let class = arena.namespace().to_owned();
+        let volume = format!("{class}-named");
+        let spec = json!({"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": class,
+            "persistentVolumeReclaimPolicy": "Retain", "hostPath": {"path": "/tmp"}});
+        arena.create_cluster(object::<PersistentVolume>(&volume, spec)).await;
+        let spec = json!({"accessModes": ["ReadWriteOnce"], "storageClassName": class, "volumeName": volume,
+            "resources": {"requests": {"storage": "3Gi"}}});
+        arena.create(object::<PersistentVolumeClaim>("large", spec.clone())).await;
+        let message = format!("Cannot bind to requested volume {volume:?}: requested PV is too small");
+        arena.wait_all("the mismatch to be told", "", |events: &[Event]| events.iter().any(|event| {
+            event.reason.as_deref() == Some("VolumeMismatch") && event.message.as_ref() == Some(&message)
+        })).await;
+        assert!(!bound(&arena.get::<PersistentVolumeClaim>("large").await), "it is too small");
+        let small = object::<PersistentVolumeClaim>("small", spec).set("/spec/resources/requests/storage", "1Gi");
+        arena.create(small).await;
+        arena.wait("a claim that it suits to be bound", "small", bound).await;
     }
 }

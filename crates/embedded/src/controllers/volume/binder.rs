@@ -87,18 +87,10 @@ impl VolumeBinder {
             return Ok(None);
         }
         let spec = claim.spec.clone().unwrap_or_default();
-        let volumes: Vec<PersistentVolume> = self.base.local.list(None);
         if let Some(wanted) = spec.volume_name.as_deref().filter(|name| !name.is_empty()) {
-            let found = volumes.iter().find(|volume| volume.metadata.name.as_deref() == Some(wanted));
-            let free = |volume: &&PersistentVolume| {
-                let promised = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
-                promised.is_none_or(|promised| is_promised(promised, &claim))
-            };
-            return match found.filter(free) {
-                Some(volume) => self.join(&claim, volume, false).await.map(|()| None),
-                None => Ok(None),
-            };
+            return self.take_named(&claim, wanted).await.map(|()| None);
         }
+        let volumes: Vec<PersistentVolume> = self.base.local.list(None);
         let class = spec.storage_class_name.as_deref().filter(|class| !class.is_empty());
         let class: Option<StorageClass> = class.and_then(|class| self.base.local.get("", class));
         let waits = class.as_ref().is_some_and(waits_for_consumer);
@@ -125,6 +117,22 @@ impl VolumeBinder {
             }
         }
         Ok(None)
+    }
+
+    /// Joins a claim with the volume it names, once that is there, free and suits it.
+    async fn take_named(&self, claim: &PersistentVolumeClaim, wanted: &str) -> Result<(), ApiError> {
+        let Some(volume) = self.base.local.get::<PersistentVolume>("", wanted) else { return Ok(()) };
+        let promised = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
+        let (reason, message) = match promised {
+            Some(promised) if is_promised(promised, claim) => return self.join(claim, &volume, false).await,
+            Some(_) => ("FailedBinding", format!("volume {wanted:?} already bound to a different claim.")),
+            None => match matching::mismatch(&volume, claim) {
+                None => return self.join(claim, &volume, false).await,
+                Some(why) => ("VolumeMismatch", format!("Cannot bind to requested volume {wanted:?}: {why}")),
+            },
+        };
+        self.base.recorder.warning(&reference(claim), reason, message).await;
+        Ok(())
     }
 
     fn what_is_waited_for(&self, claim: &PersistentVolumeClaim) -> (&'static str, String) {

@@ -66,33 +66,66 @@ pub(crate) fn capacity(volume: &PersistentVolume) -> Quantity {
     storage(volume.spec.as_ref().and_then(|spec| spec.capacity.as_ref()?.get("storage")))
 }
 
-/// Whether a volume that nobody has suits a claim.
+fn text(field: Option<&String>) -> &str {
+    field.map_or("", String::as_str)
+}
+
+/// Why a volume is none for a claim at all, also if somebody brought the two together.
+fn unsuitable(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Option<&'static str> {
+    let (Some(offer), Some(wish)) = (&volume.spec, &claim.spec) else { return Some("it is not complete") };
+    let is_block = |mode: &Option<String>| mode.as_deref() == Some("Block");
+    if requested(claim) > capacity(volume) {
+        return Some("requested PV is too small");
+    }
+    if text(offer.volume_attributes_class_name.as_ref()) != text(wish.volume_attributes_class_name.as_ref()) {
+        return Some("volumeAttributesClassName does not match");
+    }
+    (is_block(&offer.volume_mode) != is_block(&wish.volume_mode)).then_some("incompatible volumeMode")
+}
+
+fn same_class(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
+    let offered = volume.spec.as_ref().and_then(|spec| spec.storage_class_name.as_ref());
+    text(offered) == text(claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_ref()))
+}
+
+/// Whether a volume can be used in every way that a claim wants to.
+fn has_access_modes(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
+    let offered = volume.spec.as_ref().and_then(|spec| spec.access_modes.as_ref());
+    let mut wanted = claim.spec.iter().flat_map(|spec| spec.access_modes.iter().flatten());
+    wanted.all(|mode| offered.is_some_and(|offered| offered.contains(mode)))
+}
+
+/// Why a claim cannot have the free volume that it names, in the words of Kubernetes.
+pub(crate) fn mismatch(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Option<String> {
+    if volume.metadata.deletion_timestamp.is_some() {
+        return Some(format!("the volume is marked for deletion {:?}", text(volume.metadata.name.as_ref())));
+    }
+    let why = match unsuitable(volume, claim) {
+        Some(why) => why,
+        None if !same_class(volume, claim) => "storageClassName does not match",
+        None if !has_access_modes(volume, claim) => "incompatible accessMode",
+        None => return None,
+    };
+    Some(why.to_owned())
+}
+
+/// Whether a claim that names no volume may have this one: it is promised to it, or nobody has it and it suits.
 pub(crate) fn fits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
     let (Some(offer), Some(wish)) = (&volume.spec, &claim.spec) else { return false };
-    if volume.metadata.deletion_timestamp.is_some() {
+    if volume.metadata.deletion_timestamp.is_some() || unsuitable(volume, claim).is_some() {
         return false;
     }
     if let Some(reference) = &offer.claim_ref {
         return is_promised(reference, claim);
     }
     let phase = volume.status.as_ref().and_then(|status| status.phase.as_deref());
-    if !matches!(phase, None | Some("" | "Available" | "Pending")) {
-        return false;
-    }
-    let text = |field: &Option<String>| field.clone().unwrap_or_default();
-    let modes = offer.access_modes.clone().unwrap_or_default();
-    let same_kind = text(&offer.volume_mode).replace("Filesystem", "")
-        == text(&wish.volume_mode).replace("Filesystem", "");
+    let free = matches!(phase, None | Some("" | "Available" | "Pending"));
     let selected = match &wish.selector {
         None => true,
         Some(selector) => LabelSelector::try_from(selector)
             .is_ok_and(|selector| selector.matches(&volume.metadata.labels.clone().unwrap_or_default())),
     };
-    text(&offer.storage_class_name) == text(&wish.storage_class_name)
-        && wish.access_modes.iter().flatten().all(|mode| modes.contains(mode))
-        && same_kind
-        && selected
-        && requested(claim) <= capacity(volume)
+    free && selected && same_class(volume, claim) && has_access_modes(volume, claim)
 }
 
 fn is_taken(volume: &PersistentVolume) -> bool {
@@ -193,5 +226,41 @@ mod tests {
         ];
         let chosen = choose(&volumes, &claim("1Gi", json!({})), |_| true).unwrap();
         assert_eq!(chosen.metadata.name.as_deref(), Some("mine"));
+    }
+
+    #[test]
+    fn a_promised_volume_that_is_too_small_or_of_another_mode_is_not_given() {
+        let promised = json!({"name": "c", "namespace": "n"});
+        let small = volume("small", "1Gi", json!({"claimRef": promised}));
+        let block = volume("block", "9Gi", json!({"claimRef": promised, "volumeMode": "Block"}));
+        let other_class = volume("other", "9Gi", json!({"claimRef": promised, "storageClassName": "t"}));
+        let chosen = |volumes: &[PersistentVolume]| {
+            choose(volumes, &claim("2Gi", json!({})), |_| true)
+                .and_then(|volume| volume.metadata.name.clone())
+        };
+        assert_eq!(chosen(&[small, block]), None);
+        // The class is for choosing; here somebody has chosen.
+        assert_eq!(chosen(&[other_class]).as_deref(), Some("other"));
+    }
+
+    #[test]
+    fn a_claim_is_told_why_it_cannot_have_the_volume_it_names() {
+        let mut going = volume("v", "2Gi", json!({}));
+        going.metadata.deletion_timestamp = Some(from_value(json!("2026-01-01T12:00:00Z")).unwrap());
+        let rows = [
+            (volume("v", "2Gi", json!({})), None),
+            (volume("v", "1Gi", json!({})), Some("requested PV is too small")),
+            (volume("v", "2Gi", json!({"storageClassName": "t"})), Some("storageClassName does not match")),
+            (volume("v", "2Gi", json!({"volumeMode": "Block"})), Some("incompatible volumeMode")),
+            (volume("v", "2Gi", json!({"accessModes": ["ReadOnlyMany"]})), Some("incompatible accessMode")),
+            (
+                volume("v", "2Gi", json!({"volumeAttributesClassName": "fast"})),
+                Some("volumeAttributesClassName does not match"),
+            ),
+            (going, Some("the volume is marked for deletion \"v\"")),
+        ];
+        for (volume, want) in rows {
+            assert_eq!(mismatch(&volume, &claim("2Gi", json!({}))).as_deref(), want);
+        }
     }
 }
