@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::{SignedDuration, Timestamp};
 use maar_api::Quantity;
 use maar_api::resources::{self, CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PodResources};
 use serde_json::Value;
@@ -16,10 +17,10 @@ const SHORT_NAMES: [&str; 5] =
 const ONE: Quantity = Quantity::from_units(1);
 
 /// What an object of a resource (`pods`, `deployments.apps`) counts for.
-pub(crate) fn usage(resource: &str, object: &Value) -> Usage {
+pub(crate) fn usage(resource: &str, object: &Value, now: Timestamp) -> Usage {
     let mut usage = Usage::from([(format!("count/{resource}"), ONE)]);
     match resource {
-        "pods" => add_pod(&mut usage, object),
+        "pods" => add_pod(&mut usage, object, now),
         "persistentvolumeclaims" => add_claim(&mut usage, object),
         "services" => add_service(&mut usage, object),
         _ => {}
@@ -61,8 +62,19 @@ fn has_ended(pod: &Value) -> bool {
     matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
 }
 
-fn add_pod(usage: &mut Usage, pod: &Value) {
+/// When a Pod that is being deleted counts no longer, whether or not its end is told by then: a lost node shall not
+/// keep others from starting.
+pub(crate) fn given_up_at(pod: &Value) -> Option<Timestamp> {
     if has_ended(pod) {
+        return None;
+    }
+    let deleted: Timestamp = pod["metadata"]["deletionTimestamp"].as_str()?.parse().ok()?;
+    let grace = SignedDuration::from_secs(pod["metadata"]["deletionGracePeriodSeconds"].as_i64()?);
+    Some(deleted.saturating_add(grace).unwrap_or(Timestamp::MAX))
+}
+
+fn add_pod(usage: &mut Usage, pod: &Value, now: Timestamp) {
+    if has_ended(pod) || given_up_at(pod).is_some_and(|end| end <= now) {
         return;
     }
     usage.insert("pods".into(), ONE);
@@ -191,6 +203,10 @@ mod tests {
 
     use super::*;
 
+    fn noon() -> Timestamp {
+        "2026-01-01T12:00:00Z".parse().unwrap()
+    }
+
     fn text(usage: &Usage) -> String {
         usage.iter().map(|(name, amount)| format!("{name}={amount}")).collect::<Vec<_>>().join(" ")
     }
@@ -200,26 +216,39 @@ mod tests {
         let pod = json!({"spec": {"containers": [{"name": "c", "resources": {
             "requests": {"cpu": "500m", "memory": "1Gi", "nvidia.com/gpu": "2"}, "limits": {"cpu": "1", "nvidia.com/gpu": "2"}}}]}});
         assert_eq!(
-            text(&usage("pods", &pod)),
+            text(&usage("pods", &pod, noon())),
             "count/pods=1 cpu=500m limits.cpu=1 memory=1Gi pods=1 requests.cpu=500m requests.memory=1Gi requests.nvidia.com/gpu=2"
         );
         let mut ended = pod;
         ended["status"] = json!({"phase": "Succeeded"});
-        assert_eq!(text(&usage("pods", &ended)), "count/pods=1");
+        assert_eq!(text(&usage("pods", &ended, noon())), "count/pods=1");
         let claim =
             json!({"spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "5Gi"}}}});
         assert_eq!(
-            text(&usage("persistentvolumeclaims", &claim)),
+            text(&usage("persistentvolumeclaims", &claim, noon())),
             "count/persistentvolumeclaims=1 fast.storageclass.storage.k8s.io/persistentvolumeclaims=1 \
              fast.storageclass.storage.k8s.io/requests.storage=5Gi persistentvolumeclaims=1 requests.storage=5Gi"
         );
         let service = json!({"spec": {"type": "LoadBalancer", "ports": [{"port": 80}, {"port": 81}]}});
         assert_eq!(
-            text(&usage("services", &service)),
+            text(&usage("services", &service, noon())),
             "count/services=1 services=1 services.loadbalancers=1 services.nodeports=2"
         );
-        assert_eq!(text(&usage("deployments.apps", &json!({}))), "count/deployments.apps=1");
-        assert_eq!(text(&usage("secrets", &json!({}))), "count/secrets=1 secrets=1");
+        assert_eq!(text(&usage("deployments.apps", &json!({}), noon())), "count/deployments.apps=1");
+        assert_eq!(text(&usage("secrets", &json!({}), noon())), "count/secrets=1 secrets=1");
+    }
+
+    #[test]
+    fn a_pod_counts_until_its_time_to_end_is_over_twice() {
+        let pod = |deleted: &str| {
+            json!({"metadata": {"deletionTimestamp": deleted, "deletionGracePeriodSeconds": 30},
+                "spec": {"containers": [{"name": "c"}]}})
+        };
+        let rows =
+            [("2026-01-01T11:59:31Z", "count/pods=1 pods=1"), ("2026-01-01T11:59:30Z", "count/pods=1")];
+        for (deleted, want) in rows {
+            assert_eq!(text(&usage("pods", &pod(deleted), noon())), want, "{deleted}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use maar_api::ResourceList;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -59,7 +60,9 @@ impl Server {
         }
         let quotas: Vec<Value> = entries.iter().map(|entry| entry.value()).collect();
         let resource = &*attributes.resource.table;
-        let charged = charged(&quotas, resource, object, old).map_err(|why| attributes.forbidden(why))?;
+        let now = self.world.clock.now();
+        let charged =
+            charged(&quotas, resource, object, old, now).map_err(|why| attributes.forbidden(why))?;
         if attributes.dry_run {
             return Ok(Charge::default());
         }
@@ -115,12 +118,13 @@ fn charged(
     resource: &str,
     object: &Value,
     old: Option<&Value>,
+    now: Timestamp,
 ) -> Result<Vec<Option<ResourceList>>, String> {
     let mut restricted = Vec::with_capacity(quotas.len());
     for quota in quotas {
         restricted.push(restrictions(quota, resource, object)?);
     }
-    let usage = quota::usage(resource, object);
+    let usage = quota::usage(resource, object, now);
     let mut all = Vec::with_capacity(quotas.len());
     for (quota, names) in quotas.iter().zip(restricted) {
         if names.is_empty() {
@@ -128,7 +132,7 @@ fn charged(
             continue;
         }
         let before = old.filter(|old| quota::matches_scopes(quota, resource, old));
-        let before = before.map(|old| quota::usage(resource, old)).unwrap_or_default();
+        let before = before.map(|old| quota::usage(resource, old, now)).unwrap_or_default();
         let mut more = ResourceList::new();
         for name in names {
             let Some(amount) = usage.get(&name) else { continue };

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaStatus};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as TextQuantity;
 use maar_api::Quantity;
 use serde_json::Value;
 
 use super::base::{self, Base};
-use super::view::PodView;
+use super::view::{PodView, until};
 use super::{Again, Controller};
 use crate::quota;
 use crate::server::Server;
@@ -57,7 +58,8 @@ impl ResourceQuotaController {
         let Some(entry) = self.base.local.entry::<ResourceQuota>(namespace, name) else { return Ok(None) };
         let Some(quota) = entry.typed::<ResourceQuota>() else { return Ok(None) };
         let hard = quota.spec.as_ref().and_then(|spec| spec.hard.clone()).unwrap_or_default();
-        let used = self.count(namespace, &hard, &entry.value());
+        let now = self.base.now();
+        let (used, recount) = self.count(namespace, &hard, &entry.value(), now);
         let used = used.into_iter().map(|(name, amount)| (name, TextQuantity(amount.to_string()))).collect();
         let status = ResourceQuotaStatus { hard: Some(hard), used: Some(used) };
         if !same(quota.status.as_ref(), &status) {
@@ -66,15 +68,18 @@ impl ResourceQuotaController {
             let change = |quota: &mut ResourceQuota| quota.status = Some(status.clone());
             self.base.local.modify_status_at(namespace, name, &version, change).await?;
         }
-        Ok(None)
+        Ok(recount.map(|end| until(end, now)))
     }
 
+    /// What is used now, and when that changes by time alone.
     fn count(
         &self,
         namespace: &str,
         hard: &BTreeMap<String, TextQuantity>,
         quota_object: &Value,
-    ) -> BTreeMap<String, Quantity> {
+        now: Timestamp,
+    ) -> (BTreeMap<String, Quantity>, Option<Timestamp>) {
+        let mut recount: Option<Timestamp> = None;
         let mut used: BTreeMap<String, Quantity> =
             hard.keys().map(|name| (name.clone(), Quantity::ZERO)).collect();
         let registry = self.base.server().registry();
@@ -87,14 +92,18 @@ impl ResourceQuotaController {
                 if !quota::matches_scopes(quota_object, &resource, &object) {
                     continue;
                 }
-                for (name, amount) in quota::usage(&resource, &object) {
+                if resource == "pods" {
+                    let end = quota::given_up_at(&object).filter(|end| *end > now);
+                    recount = recount.into_iter().chain(end).min();
+                }
+                for (name, amount) in quota::usage(&resource, &object, now) {
                     if let Some(total) = used.get_mut(&name) {
                         *total += amount;
                     }
                 }
             }
         }
-        used
+        (used, recount)
     }
 }
 
@@ -149,13 +158,15 @@ impl Controller for ResourceQuotaController {
     }
 }
 
-/// Whether a Pod may take less than before: it has ended, or what it asks for has been changed.
+/// Whether a Pod may take less than before, or will: it has ended, is to end, or what it asks for has been changed.
 fn gives_back(event: &Event) -> bool {
     let Some(before) = event.previous.as_ref().and_then(|before| before.view::<PodView>()) else {
         return false;
     };
     let Some(now) = event.entry.view::<PodView>() else { return false };
-    now.is_terminal() != before.is_terminal() || now.metadata.generation != before.metadata.generation
+    now.is_terminal() != before.is_terminal()
+        || now.is_deleting() != before.is_deleting()
+        || now.metadata.generation != before.metadata.generation
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ fn pod(resources: &Value) -> Value {
 }
 
 fn charge_one(quota: Value, resource: &str, object: &Value, old: Option<&Value>) -> Result<String, String> {
-    let all = charged(&[quota], resource, object, old)?;
+    let all = charged(&[quota], resource, object, old, Timestamp::UNIX_EPOCH)?;
     Ok(all[0].as_ref().map(ToString::to_string).unwrap_or_default())
 }
 
@@ -104,7 +104,7 @@ proptest::proptest! {
         let (mut millis, mut pods) = (0, 0);
         for cpu in asked {
             let pod = pod(&json!({"requests": {"cpu": format!("{cpu}m")}}));
-            if let Ok(charged) = charged(std::slice::from_ref(&quota), "pods", &pod, None) {
+            if let Ok(charged) = charged(std::slice::from_ref(&quota), "pods", &pod, None, Timestamp::UNIX_EPOCH) {
                 if let Some(used) = &charged[0] {
                     quota["status"]["used"] = json!(used);
                 }

@@ -1,5 +1,5 @@
-//! Removes Pods that nobody else will: those of nodes that are gone, those that were never placed and are to be
-//! deleted, and the oldest of very many that have ended.
+//! Removes Pods that nobody else will: those of nodes that are gone, those that are to be deleted and were never placed
+//! or are on a node out of service, and the oldest of very many that have ended.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +23,7 @@ use crate::verbs::DeleteOptions;
 const QUARANTINE: SignedDuration = SignedDuration::from_secs(40);
 /// How many ended Pods are kept.
 const KEPT: usize = 12_500;
+const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 
 #[derive(Debug)]
 pub(crate) struct PodGarbageCollector {
@@ -61,8 +62,11 @@ impl PodGarbageCollector {
     }
 
     async fn sync_node(&self, name: &str) -> Result<Again, ApiError> {
-        if self.base.local.entry::<Node>("", name).is_some() {
+        if let Some(entry) = self.base.local.entry::<Node>("", name) {
             self.state.lock().missed.remove(name);
+            if is_out_of_service(&entry) {
+                self.clear_out_of_service(name).await?;
+            }
             return Ok(None);
         }
         let now = self.base.now();
@@ -77,20 +81,32 @@ impl PodGarbageCollector {
             return Ok(Some(until(end, now)));
         }
         for pod in entries.iter().filter_map(|entry| entry.view::<PodView>()) {
-            self.fail(&pod, now).await?;
+            let note = |pod: &mut Pod| disrupted(pod, "DeletionByPodGC", "PodGC: node no longer exists", now);
+            self.fail(&pod, note).await?;
             self.remove(&pod).await?;
         }
         self.state.lock().missed.remove(name);
         Ok(None)
     }
 
+    /// Somebody vouches that nothing runs there any more: what is to end has ended.
+    async fn clear_out_of_service(&self, node: &str) -> Result<(), ApiError> {
+        let entries = self.state.lock().pods.on(node, self.base.store());
+        for entry in entries.iter().filter(|entry| entry.meta.deleting) {
+            let Some(pod) = entry.view::<PodView>() else { continue };
+            self.fail(&pod, |_| {}).await?;
+            self.remove(&pod).await?;
+        }
+        Ok(())
+    }
+
     /// Nobody will report how it ended.
-    async fn fail(&self, pod: &PodView, now: Timestamp) -> Result<(), ApiError> {
+    async fn fail(&self, pod: &PodView, note: impl Fn(&mut Pod) + Send + Sync) -> Result<(), ApiError> {
         if pod.is_terminal() {
             return Ok(());
         }
         let change = |pod: &mut Pod| {
-            disrupted(pod, "DeletionByPodGC", "PodGC: node no longer exists", now);
+            note(pod);
             pod.status.get_or_insert_default().phase = Some("Failed".into());
         };
         match self.base.local.modify_status(&pod.metadata.namespace, pod.name(), change).await {
@@ -157,11 +173,29 @@ impl PodGarbageCollector {
         state.ended.len() > KEPT
     }
 
+    /// The node of a Pod that its kubelet will not look after.
     fn node_key(&self, entry: &Entry, state: &State) -> Option<Key> {
         let node = state.pods.node_of(entry)?;
         let key = Key::new(&self.nodes, "", node);
-        self.base.store().get(&key).is_none().then_some(key)
+        let lost = match self.base.store().get(&key) {
+            None => true,
+            Some(node) => entry.meta.deleting && is_out_of_service(&node),
+        };
+        lost.then_some(key)
     }
+}
+
+/// Whether a node is not ready and marked as one that will not come back by itself.
+fn is_out_of_service(entry: &Entry) -> bool {
+    // Nodes change often and are marked seldom.
+    if !entry.mentions(OUT_OF_SERVICE) {
+        return false;
+    }
+    let Some(node) = entry.typed::<Node>() else { return false };
+    let mut taints = node.spec.iter().flat_map(|spec| spec.taints.iter().flatten());
+    let mut conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    taints.any(|taint| taint.key == OUT_OF_SERVICE)
+        && !conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 impl Controller for PodGarbageCollector {
@@ -186,7 +220,7 @@ impl Controller for PodGarbageCollector {
         if table == "nodes" {
             let came_or_went = event.deleted || event.previous.is_none();
             let key = Key::new(&self.nodes, "", &event.entry.meta.name);
-            return if came_or_went { vec![key] } else { Vec::new() };
+            return if came_or_went || is_out_of_service(&event.entry) { vec![key] } else { Vec::new() };
         }
         let mut state = self.state.lock();
         state.pods.note(event);

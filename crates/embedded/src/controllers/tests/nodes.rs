@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::{Api, DeleteParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::harness::{World, template};
@@ -74,6 +74,31 @@ async fn pods_leave_a_silent_node_when_they_no_longer_tolerate_it() {
         .await;
     nodes.delete("node-1", &DeleteParams::default()).await.unwrap();
     world.wait("the lost Pod to be removed", async |world| world.list::<Pod>().await.len() == 3).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_that_end_on_a_node_out_of_service_are_not_waited_for() {
+    let mut world = World::new(2).await;
+    for node in ["node-0", "node-1"] {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("on-{node}")},
+            "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}});
+        world.create::<Pod>(pod).await;
+    }
+    world.wait("both to run", async |world| nodes_of(world).await == ["node-0", "node-1"]).await;
+    world.dead.insert("node-1".into());
+    let nodes: Api<Node> = Api::all(world.client.clone());
+    world
+        .wait("the node to be marked", async |_| ready(&nodes.get("node-1").await.unwrap()) == "Unknown")
+        .await;
+    world.api::<Pod>().delete("on-node-1", &DeleteParams::default()).await.unwrap();
+    world.pass(Duration::from_mins(2)).await;
+    assert_eq!(world.names::<Pod>().await, ["on-node-0", "on-node-1"], "its kubelet may come back");
+    for node in ["node-0", "node-1"] {
+        let taint = json!({"spec": {"taints": [{"key": "node.kubernetes.io/out-of-service", "effect": "NoSchedule"}]}});
+        nodes.patch(node, &PatchParams::default(), &Patch::Strategic(taint)).await.unwrap();
+    }
+    world.pass(Duration::from_secs(5)).await;
+    assert_eq!(world.names::<Pod>().await, ["on-node-0"], "a node that is ready ends its Pods itself");
 }
 
 #[tokio::test(start_paused = true)]

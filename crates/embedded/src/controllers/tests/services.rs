@@ -1,5 +1,7 @@
 //! Endpoints, budgets and quotas.
 
+use std::time::Duration;
+
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Endpoints, Event, Pod, ResourceQuota, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -96,6 +98,29 @@ async fn a_quota_is_given_back_what_goes() {
     assert_eq!(used(&world, "count/deployments.apps").await.as_deref(), Some("1"));
     world.patch::<Deployment>("web", json!({"spec": {"replicas": 1}})).await;
     world.wait("less", async |world| used(world, "pods").await.as_deref() == Some("1")).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_nobody_ends_counts_for_no_quota_after_its_time() {
+    let mut world = World::new(1).await;
+    let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"},
+        "spec": {"hard": {"pods": "1"}}});
+    world.create::<ResourceQuota>(quota).await;
+    let used = async |world: &World| {
+        let status = world.get::<ResourceQuota>("q").await.status.unwrap_or_default();
+        status.used.unwrap_or_default().get("pods").map(|amount| amount.0.clone())
+    };
+    world.wait("the quota to be counted", async |world| used(world).await.as_deref() == Some("0")).await;
+    world.dead.insert("node-0".into());
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stuck"},
+        "spec": {"nodeName": "node-0", "containers": [{"name": "c", "image": "i"}]}});
+    world.create::<Pod>(pod).await;
+    world.api::<Pod>().delete("stuck", &DeleteParams::default().grace_period(5)).await.unwrap();
+    world.pass(Duration::from_secs(8)).await;
+    assert_eq!(used(&world).await.as_deref(), Some("1"), "its end may yet be told");
+    world.pass(Duration::from_secs(4)).await;
+    assert_eq!(used(&world).await.as_deref(), Some("0"));
+    assert_eq!(world.names::<Pod>().await, ["stuck"]);
 }
 
 #[tokio::test(start_paused = true)]
