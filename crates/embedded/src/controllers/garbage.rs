@@ -37,6 +37,11 @@ fn finalizers(object: &Value) -> Vec<String> {
     list.filter_map(Value::as_str).map(ToOwned::to_owned).collect()
 }
 
+/// Whether an object is being deleted in the foreground.
+fn waits_for_dependents(entry: &Entry) -> bool {
+    entry.meta.deleting && finalizers(&entry.value()).iter().any(|one| one == FOREGROUND)
+}
+
 /// Where an owner is, seen from its dependent; `None` if its kind is not known or cannot own this object.
 fn owner_key(registry: &Registry, owner: &Owner, namespace: &str) -> Option<Key> {
     let (group, version) = owner.api_version.split_once('/').unwrap_or(("", &owner.api_version));
@@ -97,6 +102,11 @@ impl GarbageCollector {
                 self.drop_owners(resource, key, entry, &uids).await
             }
             Step::Delete { foreground } => {
+                // Owners in a circle would wait for each other.
+                let mut dependents = self.dependents(&entry.meta.uid).into_iter();
+                if foreground && dependents.any(|(_, child)| waits_for_dependents(&child)) {
+                    self.unblock_owners(resource, key, entry).await?;
+                }
                 let own = finalizers(&entry.value());
                 let propagation = if own.iter().any(|one| one == ORPHAN) {
                     Propagation::Orphan
@@ -123,10 +133,7 @@ impl GarbageCollector {
         let Some(key) = owner_key(registry, owner, namespace) else { return OwnerState::Solid };
         match self.base.store().get(&key).filter(|entry| entry.meta.uid == owner.uid) {
             None => OwnerState::Gone,
-            Some(entry) if entry.meta.deleting => {
-                let waits = finalizers(&entry.value()).iter().any(|one| one == FOREGROUND);
-                if waits { OwnerState::Waiting } else { OwnerState::Solid }
-            }
+            Some(entry) if waits_for_dependents(&entry) => OwnerState::Waiting,
             Some(_) => OwnerState::Solid,
         }
     }
@@ -185,6 +192,16 @@ impl GarbageCollector {
         self.patch(resource, key, entry, "ownerReferences", kept).await
     }
 
+    /// Makes the object one that none of its owners waits for.
+    async fn unblock_owners(&self, resource: &Resource, key: &Key, entry: &Entry) -> Result<(), ApiError> {
+        let object = entry.value();
+        let mut owners = object["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+        for owner in owners.iter_mut().filter(|owner| owner["blockOwnerDeletion"] == true) {
+            owner["blockOwnerDeletion"] = false.into();
+        }
+        self.patch(resource, key, entry, "ownerReferences", owners.into()).await
+    }
+
     async fn remove_finalizer(
         &self,
         resource: &Resource,
@@ -241,9 +258,18 @@ impl Controller for GarbageCollector {
             keys.extend(now.owners.iter().filter_map(|owner| owner_key(&registry, owner, &now.namespace)));
             return keys;
         }
+        let mut keys = Vec::new();
         let newly_owned = !now.owners.is_empty() && before.is_none_or(|before| before.owners != now.owners);
         // While it is being deleted, any change may be the one that lets it go.
-        if newly_owned || now.deleting { vec![base::own_key(table, event)] } else { Vec::new() }
+        if newly_owned || now.deleting {
+            keys.push(base::own_key(table, event));
+        }
+        if let Some(before) = before.filter(|before| before.owners != now.owners) {
+            let registry = self.base.server().registry();
+            let freed = plan::unblocked_owners(&before.owners, &now.owners);
+            keys.extend(freed.filter_map(|owner| owner_key(&registry, owner, &now.namespace)));
+        }
+        keys
     }
 
     fn reconcile<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Again, ApiError>> {

@@ -96,6 +96,20 @@ scenario! {
 }
 
 scenario! {
+    async fn owners_in_a_circle_go_in_the_foreground(context) {
+        let arena = context.arena();
+        let first: ConfigMap = arena.create(object("first", json!({}))).await;
+        let second: ConfigMap = arena.create(owned("second", &first, true)).await;
+        let back = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "second", "uid": second.uid(),
+            "blockOwnerDeletion": true}]);
+        arena.patch::<ConfigMap>("first", json!({"metadata": {"ownerReferences": back}})).await;
+        arena.delete::<ConfigMap>("first", &DeleteParams::foreground()).await;
+        arena.wait_gone::<ConfigMap>("the first to go", "first").await;
+        arena.wait_gone::<ConfigMap>("the second to go", "second").await;
+    }
+}
+
+scenario! {
     async fn the_pods_of_a_namespace_end_before_anything_else_goes(context) {
         let arena = context.arena();
         let name = arena.another_namespace("orderly").await;

@@ -1,6 +1,6 @@
 //! What becomes of one object, from the state of its owners and dependents.
 
-use crate::store::Entry;
+use crate::store::{Entry, Owner};
 
 /// How an owner is, seen from a dependent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,12 @@ impl Dependent {
 /// Whether an owner that is being deleted in the foreground has nothing left to wait for.
 pub(crate) fn is_unblocked(dependents: &[Dependent]) -> bool {
     dependents.iter().all(|dependent| !dependent.blocks)
+}
+
+/// The owners that an object blocked and blocks no longer.
+pub(crate) fn unblocked_owners<'a>(before: &'a [Owner], now: &'a [Owner]) -> impl Iterator<Item = &'a Owner> {
+    let blocks = |owner: &Owner| now.iter().any(|one| one.uid == owner.uid && one.block_owner_deletion);
+    before.iter().filter(move |owner| owner.block_owner_deletion && !blocks(owner))
 }
 
 #[cfg(test)]
