@@ -102,7 +102,11 @@ impl Cluster {
         let mut running = controllers::of_api_server(&server);
         if config.controllers {
             running.extend(controllers::all(&server));
-            running.extend([identity::signer(&server), identity::aggregation(&server)]);
+            running.extend([
+                identity::signer(&server),
+                identity::aggregation(&server),
+                identity::token_secrets(&server),
+            ]);
         }
         for controller in running {
             tasks.spawn(controllers::run(Arc::clone(&server.store), controller, stop.clone()));

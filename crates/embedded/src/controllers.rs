@@ -3,6 +3,7 @@
 
 mod base;
 mod cronjob;
+mod csr_cleaner;
 mod daemonset;
 mod definition;
 mod deployment;
@@ -119,5 +120,6 @@ pub(crate) fn all(server: &Arc<Server>) -> Vec<BoxController> {
         Arc::new(node::NodeTtl::new(server)),
         Arc::new(resource_quota::ResourceQuotaController::new(server)),
         Arc::new(scheduler::Scheduler::new(server)),
+        Arc::new(csr_cleaner::CsrCleaner::new(server)),
     ]
 }

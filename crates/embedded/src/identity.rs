@@ -18,6 +18,7 @@ mod signer;
 mod subjects;
 mod token;
 mod token_request;
+mod token_secret;
 mod transport;
 
 use std::path::Path;
@@ -33,6 +34,7 @@ pub use pki::PkiError;
 pub(crate) use published::{CONFIGURATION, KEYS};
 pub(crate) use rbac::Ask;
 pub(crate) use signer::signer;
+pub(crate) use token_secret::token_secrets;
 pub use transport::TransportError;
 pub(crate) use transport::{ClusterTime, Peer, Transport};
 

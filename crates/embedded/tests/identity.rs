@@ -361,6 +361,41 @@ async fn a_token_dies_with_what_it_is_bound_to() {
     assert_eq!(who(&plain).await.unwrap_err(), 401);
 }
 
+#[tokio::test]
+async fn a_secret_is_filled_with_a_token_and_goes_with_its_account() {
+    let (cluster, listener) = cluster().await;
+    let admin = cluster.client();
+    create::<ServiceAccount>(&namespaced(&admin), service_account("robot")).await.unwrap();
+    let secrets: Api<Secret> = namespaced(&admin);
+    let asking = |name: &str, account: &str| {
+        json!({"metadata": {"name": name, "annotations": {"kubernetes.io/service-account.name": account}},
+            "type": "kubernetes.io/service-account-token"})
+    };
+    create(&secrets, asking("robot-token", "robot")).await.unwrap();
+    create(&secrets, asking("lost", "nobody")).await.unwrap();
+    let is_filled = |secret: Option<&Secret>| {
+        secret.is_some_and(|secret| secret.data.as_ref().is_some_and(|data| data.contains_key("token")))
+    };
+    let filled = kube::runtime::wait::await_condition(secrets, "robot-token", is_filled);
+    let data = filled.await.unwrap().unwrap().data.unwrap();
+    assert_eq!(data["namespace"].0, b"default");
+    assert_eq!(data["ca.crt"].0, cluster.root_ca().unwrap().as_bytes());
+    let token = String::from_utf8(data["token"].0.clone()).unwrap();
+    let robot = client_with(&cluster.kubeconfig(&listener).unwrap(), json!({"token": token})).await;
+    let me = create::<SelfSubjectReview>(&Api::all(robot.clone()), json!({})).await.unwrap();
+    let me = me.status.unwrap().user_info.unwrap();
+    assert_eq!(me.username.as_deref(), Some("system:serviceaccount:default:robot"));
+    let gone = |name: &'static str| {
+        let gone = |secret: Option<&Secret>| secret.is_none();
+        kube::runtime::wait::await_condition(namespaced::<Secret>(&admin), name, gone)
+    };
+    gone("lost").await.unwrap();
+    namespaced::<ServiceAccount>(&admin).delete("robot", &DeleteParams::default()).await.unwrap();
+    gone("robot-token").await.unwrap();
+    let error = create::<SelfSubjectReview>(&Api::all(robot), json!({})).await.unwrap_err();
+    assert_eq!(refused(error).0, 401);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_token_ends_in_time() {
     let cluster = Cluster::start(Config::simulated(1)).await.unwrap();

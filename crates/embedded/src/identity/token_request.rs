@@ -22,7 +22,7 @@ const GROUP: &str = "authentication.k8s.io";
 const KIND: &str = "TokenRequest";
 const DEFAULT_SECONDS: i64 = 3600;
 const LEAST_SECONDS: i64 = 600;
-const MOST_SECONDS: i64 = 1 << 32;
+pub(super) const MOST_SECONDS: i64 = 1 << 32;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -72,7 +72,7 @@ impl Server {
         Ok(respond_value(StatusCode::CREATED, &answer))
     }
 
-    fn claims(&self, bound: Bound, aud: Vec<String>, now: Timestamp, seconds: i64) -> Claims {
+    pub(super) fn claims(&self, bound: Bound, aud: Vec<String>, now: Timestamp, seconds: i64) -> Claims {
         let now = now.as_second();
         Claims {
             aud,
