@@ -88,7 +88,7 @@ impl Server {
         if subresource.is_none() && resource.creates_on_update() && self.store.get(key).is_none() {
             match self.create_by_update(caller, resource, key, object.clone(), options).await {
                 // Somebody created it meanwhile: update that.
-                Err(error) if error.is_already_exists() => {}
+                Err(error) if error.is_already_exists() && self.store.get(key).is_some() => {}
                 result => return result,
             }
         }

@@ -4,10 +4,10 @@ use maar_machinery::error::FieldError;
 use maar_machinery::patch::{self as machinery, PatchError};
 use serde_json::{Value, json};
 
-use super::Written;
 use super::modify::Changed;
 use super::prepare::{decode_body, decode_fields, decode_object, meta_text, metadata};
 use super::yaml::decode_yaml;
+use super::{ATTEMPTS, Written};
 use crate::identity::Ask;
 use crate::request::{FieldValidation, WriteOptions};
 use crate::resource::{Resource, Subresource};
@@ -86,7 +86,8 @@ impl Server {
         check_applied_type(resource, &applied)?;
         decode_applied(resource, &mut applied)?;
         check_applied(key, &applied)?;
-        loop {
+        // Whether to go round is asked of the store: a refusal may say of something else that it is there or is not.
+        for _ in 0..ATTEMPTS {
             if self.store.get(key).is_none() {
                 if subresource.is_some() {
                     return Err(ApiError::not_found(resource, key.name()));
@@ -99,7 +100,7 @@ impl Server {
                 }
                 match self.apply_new(caller, resource, key, &applied, options).await {
                     // Somebody created it meanwhile: apply to that.
-                    Err(error) if error.is_already_exists() => continue,
+                    Err(error) if error.is_already_exists() && self.store.get(key).is_some() => continue,
                     result => return result,
                 }
             }
@@ -109,10 +110,12 @@ impl Server {
             };
             match self.modify(caller, resource, key, subresource, &change, options).await {
                 // It was deleted meanwhile: create it.
-                Err(error) if error.is_not_found() && subresource.is_none() => {}
+                Err(error)
+                    if error.is_not_found() && subresource.is_none() && self.store.get(key).is_none() => {}
                 result => return result,
             }
         }
+        Err(ApiError::modified(resource, key.name()))
     }
 
     pub(super) fn may_create(&self, caller: &Caller, resource: &Resource, key: &Key) -> Result<(), ApiError> {

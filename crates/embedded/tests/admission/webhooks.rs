@@ -1,5 +1,6 @@
 //! Webhooks over TLS.
 
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::caller::{Caller, PODS, pod};
@@ -86,6 +87,31 @@ async fn a_refusal_has_the_code_and_words_of_the_webhook() {
         (accepted.code, accepted.warnings.as_slice()),
         (201, ["299 - \"it is late\"".to_owned()].as_slice())
     );
+}
+
+/// It may be that something else is there already or is not; the object itself is as it was.
+#[tokio::test(start_paused = true)]
+async fn an_apply_that_a_webhook_refuses_is_not_tried_again() {
+    let hooks = Hooks::new(|_, request| {
+        let created = request["operation"] == "CREATE";
+        let (code, reason) = if created { (409, "AlreadyExists") } else { (404, "NotFound") };
+        Reply::Says(json!({"allowed": false, "status": {"code": code, "message": "no", "reason": reason}}))
+    });
+    let caller = caller(&hooks).await;
+    caller.post(PODS, &pod("old")).await.object();
+    let rules =
+        json!([{"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]);
+    install(&caller, VALIDATING, "v", json!([webhook(&hooks, "/v", &json!({"rules": rules}))])).await;
+    let pods: kube::Api<k8s_openapi::api::core::v1::Pod> =
+        kube::Api::default_namespaced(caller.client.clone());
+    for (name, code) in [("new", 409), ("old", 404)] {
+        let mut applied = pod(name);
+        (applied["apiVersion"], applied["kind"]) = (json!("v1"), json!("Pod"));
+        applied["metadata"]["labels"] = json!({"a": "b"});
+        let refused = pods.patch(name, &PatchParams::apply("me").force(), &Patch::Apply(applied)).await;
+        assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == code), "{name}");
+    }
+    assert_eq!(hooks.paths(), ["/v", "/v"]);
 }
 
 #[tokio::test(start_paused = true)]
