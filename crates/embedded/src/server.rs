@@ -1,6 +1,7 @@
 //! The API server: the state every request works on, and the way from a request to an answer.
 
 mod caller;
+mod delete_options;
 mod encoding;
 mod handler;
 mod respond;

@@ -10,6 +10,10 @@ use kube::{Api, Client};
 use maar_embedded::{Cluster, Config};
 use serde_json::json;
 
+mod objects {
+    mod deletion;
+}
+
 async fn cluster() -> (Cluster, Client) {
     let cluster = Cluster::start(Config { controllers: false, ..Config::simulated(1) }).await.unwrap();
     let client = cluster.client();

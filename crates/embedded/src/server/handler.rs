@@ -11,21 +11,19 @@ use http::{HeaderValue, Method, header};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::upgrade::OnUpgrade;
 use maar_machinery::duplicates::duplicate_fields;
-use maar_machinery::error::FieldError;
 use serde_json::{Map, Value};
 
 use super::encoding::{Encoding, YAML};
 use super::respond::{self, Answer};
-use super::{Caller, Server};
+use super::{Caller, Server, delete_options};
 use crate::metrics;
 use crate::protobuf;
 use crate::request::{self, Query, Route, Target, WriteOptions};
 use crate::resource::{Resource, Subresource, transient};
-use crate::status::ApiError;
+use crate::status::{ApiError, add_warnings};
 use crate::store::Key;
 use crate::verbs::{
-    DeleteOptions, ListOptions, Page, PatchBody, Propagation, WatchOptions, Written, decode_body,
-    decode_yaml, yaml_keys_twice,
+    ListOptions, Page, PatchBody, WatchOptions, Written, decode_body, decode_yaml, yaml_keys_twice,
 };
 
 /// The largest body accepted, as kube-apiserver has it.
@@ -204,12 +202,16 @@ impl Server {
                 Err(ApiError::method_not_allowed())
             }
             Method::DELETE => {
-                let options = delete_options(query, &read_body(body).await?)?;
+                let options = delete_options::read(call, body).await?;
+                let warnings = options.warnings(resource);
                 let selection = ListOptions::parse(resource, query)?;
                 let rows =
-                    self.delete_collection(caller, resource, call.namespace(), &selection, &options).await?;
+                    self.delete_collection(caller, resource, call.namespace(), &selection, &options).await;
+                let rows = rows.map_err(|error| error.warned(warnings.clone()))?;
                 let page = Page { revision: self.store.revision(), rows, next: None, remaining: None };
-                Ok(respond::list(resource, page, &self.renderer(call, form)?))
+                let mut response = respond::list(resource, page, &self.renderer(call, form)?);
+                add_warnings(&mut response, &warnings);
+                Ok(response)
             }
             _ => Err(ApiError::method_not_allowed()),
         }
@@ -254,8 +256,11 @@ impl Server {
                 Ok(respond::object(resource, &warned(written, twice)?.into(), &renderer))
             }
             Method::DELETE if subresource.is_none() => {
-                let options = delete_options(query, &read_body(body).await?)?;
-                let deleted = self.delete(caller, resource, &key, &options).await?;
+                let options = delete_options::read(call, body).await?;
+                let warnings = options.warnings(resource);
+                let deleted = self.delete(caller, resource, &key, &options).await;
+                let mut deleted = deleted.map_err(|error| error.warned(warnings.clone()))?;
+                deleted.warnings.splice(0..0, warnings);
                 Ok(respond::deleted(resource, &deleted, &renderer))
             }
             _ if resource.is_custom() && subresource.is_some() => {
@@ -328,34 +333,4 @@ pub(crate) async fn read_body(body: Body) -> Result<bytes::Bytes, ApiError> {
 /// Whether the group is built in, whatever its version.
 fn builtin_group(group: &str) -> bool {
     crate::resource::builtins().iter().any(|fact| fact.group == group)
-}
-
-fn propagation(text: &str) -> Result<Propagation, ApiError> {
-    serde_json::from_value(text.into()).map_err(|_| {
-        let choices = ["Foreground", "Background", "Orphan"];
-        let error = FieldError::not_supported("propagationPolicy", text, choices);
-        ApiError::invalid_options("DeleteOptions", &[error])
-    })
-}
-
-/// Options come in the body or in the query; where there is a body, the query is not looked at.
-fn delete_options(query: &Query, body: &[u8]) -> Result<DeleteOptions, ApiError> {
-    let unreadable = |error| ApiError::bad_request(format!("the delete options cannot be read: {error}"));
-    if !body.is_empty() {
-        let given: Value = serde_json::from_slice(body).map_err(unreadable)?;
-        if given.get("kind").and_then(Value::as_str).is_some_and(|kind| kind != "DeleteOptions") {
-            return Err(ApiError::bad_request(format!("{} is no DeleteOptions", given["kind"])));
-        }
-        if let Some(text) = given.get("propagationPolicy").and_then(Value::as_str) {
-            propagation(text)?;
-        }
-        return serde_json::from_value(given).map_err(unreadable);
-    }
-    Ok(DeleteOptions {
-        grace_period_seconds: query.number("gracePeriodSeconds")?,
-        propagation_policy: query.text("propagationPolicy").map(propagation).transpose()?,
-        orphan_dependents: query.flag("orphanDependents"),
-        dry_run: query.all("dryRun").to_vec(),
-        ..DeleteOptions::default()
-    })
 }

@@ -1,21 +1,20 @@
-//! Delete and deletecollection: at once, gracefully, or held by finalizers.
+//! Delete and deletecollection: at once, gracefully, or held by finalizers. `step` decides which.
+
+mod step;
 
 use std::sync::Arc;
 
-use jiff::SignedDuration;
 use maar_machinery::error::FieldError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::prepare::metadata;
+use self::step::{Step, orphans_by_default, step};
 use super::{ATTEMPTS, ListOptions};
 use crate::admission::{Action, Attributes, Options};
-use crate::hooks::DEFINITIONS;
 use crate::resource::Resource;
 use crate::server::{Caller, Server};
 use crate::status::ApiError;
 use crate::store::{self, CommitError, Entry, Expect, Key, Operation};
-use crate::world::seconds_text;
 
 /// The finalizer by which an owner waits for its dependents.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
@@ -24,6 +23,9 @@ pub(crate) const ORPHAN: &str = "orphan";
 
 /// The finalizer by which a CRD waits for its objects.
 pub(crate) const DEFINITION_CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+const JOB_WARNING: &str = "child pods are preserved by default when jobs are deleted; \
+    set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
 /// What happens to dependents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -103,6 +105,12 @@ impl DeleteOptions {
         }
     }
 
+    /// What whoever sends these should know, be there such an object or not.
+    pub(crate) fn warnings(&self, resource: &Resource) -> Vec<String> {
+        let silent = self.effective_propagation().is_none() && orphans_by_default(resource);
+        silent.then(|| JOB_WARNING.to_owned()).into_iter().collect()
+    }
+
     fn effective_propagation(&self) -> Option<Propagation> {
         self.propagation_policy.or(match self.orphan_dependents {
             Some(true) => Some(Propagation::Orphan),
@@ -120,14 +128,6 @@ pub(crate) struct Deleted {
     pub(crate) gone: bool,
     /// What the client should know, sent as `Warning` headers.
     pub(crate) warnings: Vec<String>,
-}
-
-/// What a deletion does to the object now.
-enum Step {
-    /// With how it is seen for the last time, if that is not how it is.
-    Remove(Option<Value>),
-    Mark(Value),
-    Nothing,
 }
 
 impl Server {
@@ -193,7 +193,7 @@ impl Server {
         let expect = Expect::Revision(current.revision);
         let unchanged = |gone| Ok(Some(Deleted { entry: Arc::clone(current), gone, warnings: Vec::new() }));
         let put = |marked: &Value| store::put(key.clone(), marked, resource.fields_of(marked), expect);
-        let (operations, gone) = match self.deletion_step(resource, object, options) {
+        let (operations, gone) = match step(resource, object, options, self.world.clock.now()) {
             Step::Nothing => return unchanged(false),
             // Shown as it would be, and left as it is.
             Step::Mark(marked) if !options.dry_run.is_empty() => {
@@ -243,103 +243,8 @@ impl Server {
         }
         Ok(deleted)
     }
-
-    fn deletion_step(&self, resource: &Resource, object: &Value, options: &DeleteOptions) -> Step {
-        let mut marked = object.clone();
-        let grace = grace_seconds(resource, object, options);
-        let already = object["metadata"]["deletionTimestamp"].is_string();
-        set_propagation(&mut marked, options.effective_propagation());
-        if resource.is(DEFINITIONS) && !already {
-            hold_definition(&mut marked, &self.world.now_text());
-        }
-        let goes = grace == 0 && !is_held(resource, &marked);
-        // A Pod goes because its time is up, be that none: whoever watches sees that first.
-        if goes && !resource.is("pods") {
-            return Step::Remove(None);
-        }
-        let metadata = metadata(&mut marked);
-        let remaining = metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64);
-        // A second deletion may only shorten the time that is left.
-        if !already || remaining.is_some_and(|remaining| grace < remaining) {
-            let deadline = self.world.clock.now() + SignedDuration::from_secs(grace);
-            metadata.insert("deletionTimestamp".into(), seconds_text(deadline).into());
-            // A namespace is not given time, it takes it.
-            if !resource.is("namespaces") {
-                metadata.insert("deletionGracePeriodSeconds".into(), grace.into());
-            }
-            if let Some(generation) = metadata.get("generation").and_then(Value::as_i64).filter(|_| !already)
-            {
-                metadata.insert("generation".into(), (generation + 1).into());
-            }
-        }
-        if resource.is("namespaces") {
-            marked["status"]["phase"] = json!("Terminating");
-        }
-        let changed = (&marked != object).then_some(marked);
-        if goes { Step::Remove(changed) } else { changed.map_or(Step::Nothing, Step::Mark) }
-    }
-}
-
-/// Only Pods that a kubelet may be running are given time.
-fn grace_seconds(resource: &Resource, object: &Value, options: &DeleteOptions) -> i64 {
-    if !resource.is("pods") {
-        return 0;
-    }
-    let ended = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
-    let placed = object["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty());
-    if ended || !placed {
-        return 0;
-    }
-    let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
-    match options.grace_period_seconds.unwrap_or(own) {
-        // Less than no time is as short as there is.
-        negative if negative < 0 => 1,
-        seconds => seconds,
-    }
 }
 
 fn invalid_option(error: &FieldError) -> ApiError {
     ApiError::invalid_options("DeleteOptions", std::slice::from_ref(error))
-}
-
-fn set_propagation(object: &mut Value, propagation: Option<Propagation>) {
-    let Some(propagation) = propagation else { return };
-    let wanted = match propagation {
-        Propagation::Foreground => Some(FOREGROUND),
-        Propagation::Orphan => Some(ORPHAN),
-        Propagation::Background => None,
-    };
-    let metadata = metadata(object);
-    let mut finalizers: Vec<Value> =
-        metadata.get("finalizers").and_then(Value::as_array).cloned().unwrap_or_default();
-    finalizers.retain(|finalizer| finalizer != FOREGROUND && finalizer != ORPHAN);
-    finalizers.extend(wanted.map(Value::from));
-    if finalizers.is_empty() {
-        metadata.remove("finalizers");
-    } else {
-        metadata.insert("finalizers".into(), finalizers.into());
-    }
-}
-
-/// A CRD goes after its objects.
-fn hold_definition(definition: &mut Value, now: &str) {
-    let finalizers = metadata(definition).entry("finalizers").or_insert_with(|| json!([]));
-    if let Some(finalizers) = finalizers.as_array_mut()
-        && !finalizers.iter().any(|one| one == DEFINITION_CLEANUP)
-    {
-        finalizers.push(DEFINITION_CLEANUP.into());
-    }
-    let condition = json!({"type": "Terminating", "status": "True", "reason": "InstanceDeletionPending",
-        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
-        "lastTransitionTime": now});
-    if let Some(conditions) = definition["status"]["conditions"].as_array_mut() {
-        conditions.retain(|one| one["type"] != "Terminating");
-        conditions.push(condition);
-    }
-}
-
-fn is_held(resource: &Resource, object: &Value) -> bool {
-    let non_empty = |list: &Value| list.as_array().is_some_and(|list| !list.is_empty());
-    non_empty(&object["metadata"]["finalizers"])
-        || (resource.is("namespaces") && non_empty(&object["spec"]["finalizers"]))
 }
