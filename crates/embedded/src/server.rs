@@ -26,6 +26,9 @@ use crate::status::ApiError;
 use crate::store::Store;
 use crate::world::World;
 
+/// The resources served, for whoever is to see them change.
+pub(crate) type SharedRegistry = Arc<RwLock<Arc<Registry>>>;
+
 /// The state of one cluster's API server.
 pub(crate) struct Server {
     pub(crate) world: World,
@@ -34,7 +37,7 @@ pub(crate) struct Server {
     pub(crate) admission: admission::Settings,
     /// Keys, and the roles in force.
     pub(crate) identity: Identity,
-    registry: RwLock<Arc<Registry>>,
+    registry: SharedRegistry,
     /// Held while a Service takes an address and is stored, so that no two take the same one.
     pub(crate) addresses: Mutex<()>,
     /// How to reach webhooks that are not on the network, by `host:port`.
@@ -65,7 +68,7 @@ impl Server {
             store,
             admission,
             identity,
-            registry: RwLock::new(Arc::new(Registry::builtin())),
+            registry: Arc::new(RwLock::new(Arc::new(Registry::builtin()))),
             addresses: Mutex::new(()),
             webhooks: RwLock::new(None),
             kubelets: RwLock::new(None),
@@ -77,6 +80,10 @@ impl Server {
     /// The resources served now.
     pub(crate) fn registry(&self) -> Arc<Registry> {
         Arc::clone(&self.registry.read())
+    }
+
+    pub(crate) fn shared_registry(&self) -> SharedRegistry {
+        Arc::clone(&self.registry)
     }
 
     /// Replaces the set of resources by a changed copy.

@@ -11,6 +11,7 @@ use maar_embedded::{Cluster, Config};
 use serde_json::json;
 
 mod objects {
+    mod definitions;
     mod deletion;
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use maar_machinery::crd;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::resource::{Registry, Resource};
 use crate::server::Server;
@@ -60,11 +60,18 @@ fn is_established(object: &Value) -> bool {
     conditions.any(|condition| condition["type"] == "Established" && condition["status"] == "True")
 }
 
+/// What is served already from the same source stays as it is, and with it whoever watches it.
 fn serve(registry: &mut Registry, name: &str, object: &Value) {
+    let source = json!([object["spec"], object["status"]["acceptedNames"]]);
+    let going = object["metadata"]["deletionTimestamp"].is_string();
+    if registry.follow(name, &source, going) {
+        return;
+    }
     match crd::compile(object) {
         Ok(compiled) => {
             let changed = object["metadata"]["generation"].as_u64().is_some_and(|generation| generation > 1);
             registry.set_custom(&compiled, changed);
+            registry.note(name, source, going);
         }
         Err(errors) => {
             tracing::warn!(crd.name = name, ?errors, "a stored CRD no longer compiles and is not served");

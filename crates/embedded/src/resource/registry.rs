@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use maar_machinery::crd::CompiledCrd;
 use maar_machinery::names::metadata::Scope;
+use serde_json::Value;
 
 use super::builtin::{Builtin, builtins};
 use super::{Origin, Resource, Subresource, api_version, qualified};
@@ -13,6 +14,17 @@ use super::{Origin, Resource, Subresource, api_version, qualified};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Registry {
     by_path: BTreeMap<(String, String, String), Arc<Resource>>,
+    /// The definitions behind custom resources, by their tables.
+    definitions: BTreeMap<String, Definition>,
+}
+
+/// What is known of a definition that is served.
+#[derive(Clone, Debug)]
+pub(crate) struct Definition {
+    /// What its resources were made from.
+    source: Arc<Value>,
+    /// Whether it is being deleted, and its objects with it.
+    pub(crate) going: bool,
 }
 
 impl Registry {
@@ -62,6 +74,21 @@ impl Registry {
         self.by_path.values()
     }
 
+    pub(crate) fn definition(&self, table: &str) -> Option<&Definition> {
+        self.definitions.get(table)
+    }
+
+    /// Notes whether a definition goes; `false` if what is served was not made from just this source.
+    pub(crate) fn follow(&mut self, table: &str, source: &Value, going: bool) -> bool {
+        let known = self.definitions.get_mut(table).filter(|known| *known.source == *source);
+        known.map(|known| known.going = going).is_some()
+    }
+
+    /// Notes what the resources of a table were made from.
+    pub(crate) fn note(&mut self, table: &str, source: Value, going: bool) {
+        self.definitions.insert(table.to_owned(), Definition { source: Arc::new(source), going });
+    }
+
     /// Serves the versions of a CRD, in place of those it had before. `changed` says that it was another once.
     pub(crate) fn set_custom(&mut self, crd: &CompiledCrd, changed: bool) {
         self.remove_custom(&crd.group, &crd.names.plural);
@@ -101,6 +128,7 @@ impl Registry {
         self.by_path.retain(|_, resource| {
             !(resource.is_custom() && resource.group == group && resource.plural == plural)
         });
+        self.definitions.remove(&qualified(plural, group));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Watch: the events of a table after a revision, as a stream that can be resumed.
 
+mod definition;
+
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,8 +10,10 @@ use std::time::Duration;
 use maar_machinery::error::FieldError;
 use tokio::time::{Instant, Sleep};
 
+use self::definition::{Definition, State};
 use super::read::revision_error;
 use super::{ListOptions, Selection};
+use crate::hooks::DEFINITIONS;
 use crate::request::Query;
 use crate::resource::Resource;
 use crate::server::Server;
@@ -106,6 +110,8 @@ pub(crate) enum WatchEvent {
 pub(crate) struct WatchStream {
     store: Arc<Store>,
     table: Arc<str>,
+    /// Of a custom kind.
+    definition: Option<Definition>,
     options: WatchOptions,
     at: u64,
     waiting: VecDeque<WatchEvent>,
@@ -118,8 +124,13 @@ pub(crate) struct WatchStream {
 }
 
 impl Server {
-    pub(crate) fn watch(&self, resource: &Resource, options: WatchOptions) -> Result<WatchStream, ApiError> {
-        let changes = self.store.follow_tables([&*resource.table]);
+    pub(crate) fn watch(
+        &self,
+        resource: &Arc<Resource>,
+        options: WatchOptions,
+    ) -> Result<WatchStream, ApiError> {
+        let definitions = resource.is_custom().then_some(DEFINITIONS);
+        let changes = self.store.follow_tables(definitions.into_iter().chain([&*resource.table]));
         let mut waiting = VecDeque::new();
         let mut at = options.after.unwrap_or(0);
         let current = self.store.revision();
@@ -144,6 +155,7 @@ impl Server {
         Ok(WatchStream {
             store: Arc::clone(&self.store),
             table: Arc::clone(&resource.table),
+            definition: Definition::of(resource, self.shared_registry()),
             at,
             waiting,
             changes,
@@ -169,7 +181,8 @@ impl WatchStream {
             // Marked as seen before looking, so that a change in between wakes the wait below.
             self.changes.catch_up();
             self.collect();
-            if !self.waiting.is_empty() {
+            self.heed_definition();
+            if self.ended || !self.waiting.is_empty() {
                 continue;
             }
             let wake =
@@ -182,6 +195,19 @@ impl WatchStream {
                 // Whoever is about to write goes first: under load, watchers then send several events at a time.
                 () = self.changes.changed() => tokio::task::yield_now().await,
                 () = self.timer.as_mut() => self.on_timer(),
+            }
+        }
+    }
+
+    /// Ends a watch whose kind is no longer what it was, for clients to begin anew from where they are. What a kind
+    /// that is gone has left behind is shown: nobody can ask for it any more.
+    fn heed_definition(&mut self) {
+        match self.definition.as_mut().map_or(State::Same, Definition::state) {
+            State::Same => {}
+            State::Gone => self.ended = true,
+            State::Other => {
+                self.waiting.clear();
+                self.ended = true;
             }
         }
     }
