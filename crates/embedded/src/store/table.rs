@@ -10,6 +10,11 @@ use super::{Entry, RevisionError};
 /// How many events a follower may be behind and still find its place at a glance.
 const NEAR: usize = 16;
 
+/// How many bytes of objects a table remembers events of: many small changes or fewer large ones.
+const HISTORY_BYTES: usize = 64 << 20;
+/// As many events are remembered however large they are, so that whoever follows closely misses none.
+const LEAST_HISTORY: usize = 16;
+
 /// One change of one object.
 #[derive(Debug)]
 pub struct Event {
@@ -34,6 +39,8 @@ pub(super) struct Table {
     rows: BTreeMap<Arc<str>, Arc<Entry>>,
     log: VecDeque<Logged>,
     history: usize,
+    /// The size of the objects in the log, without what they were before: that is mostly in the log as well.
+    bytes: usize,
     /// Events up to and including this revision are no longer in the log.
     compacted: u64,
 }
@@ -41,7 +48,7 @@ pub(super) struct Table {
 impl Table {
     /// An empty table whose history is complete from `floor` on.
     pub(super) fn new(history: usize, floor: u64) -> Self {
-        Self { rows: BTreeMap::new(), log: VecDeque::new(), history, compacted: floor }
+        Self { rows: BTreeMap::new(), log: VecDeque::new(), history, bytes: 0, compacted: floor }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -107,9 +114,12 @@ impl Table {
             self.rows.insert(Arc::clone(row), Arc::clone(&event.entry));
         }
         let revision = event.entry.revision;
+        self.bytes += event.entry.json.len();
         self.log.push_back(Logged { revision, row: Arc::clone(row), event: Arc::new(event) });
-        while self.log.len() > self.history {
+        while self.log.len() > self.history || (self.bytes > HISTORY_BYTES && self.log.len() > LEAST_HISTORY)
+        {
             if let Some(oldest) = self.log.pop_front() {
+                self.bytes -= oldest.event.entry.json.len();
                 self.compacted = oldest.revision;
             }
         }
@@ -117,6 +127,7 @@ impl Table {
 
     pub(super) fn forget_before(&mut self, revision: u64) {
         self.log.clear();
+        self.bytes = 0;
         self.compacted = revision;
     }
 

@@ -130,6 +130,33 @@ fn a_transaction_takes_effect_whole_or_not_at_all() {
 }
 
 #[test]
+fn the_log_of_large_objects_is_shorter() {
+    let store = Store::default();
+    let key = Key::new(&"configmaps".into(), "a", "x");
+    let mut large = pod("a", "x", 1);
+    large["data"] = json!({"text": "x".repeat(5 << 20)});
+    let write = |key: &Key, object: &Value, expect: Expect| {
+        let change = put(key.clone(), object, Vec::new(), expect);
+        store.commit(vec![change]).unwrap().remove(0).revision
+    };
+    let first = write(&key, &large, Expect::Absent);
+    let mut last = first;
+    for _ in 0..20 {
+        last = write(&key, &large, Expect::Revision(last));
+    }
+    assert!(matches!(store.events_after("configmaps", first), Err(RevisionError::Compacted { .. })));
+    // However large they are, the last ones are there for whoever is only a little behind.
+    assert_eq!(store.events_after("configmaps", last - 16).unwrap().0.len(), 16);
+    assert!(store.list_at("configmaps", None, last - 16).is_ok());
+    // Small ones are all there again: the large ones leave the log for them.
+    for marker in 0..40 {
+        let name = format!("small-{marker}");
+        write(&Key::new(&key.table, "a", &name), &pod("a", &name, marker), Expect::Absent);
+    }
+    assert_eq!(store.events_after("configmaps", last).unwrap().0.len(), 40);
+}
+
+#[test]
 fn old_revisions_are_readable_until_the_log_forgets_them() {
     let store = Store::new(3);
     let first = put_pod(&store, "a", "x", 1).revision;
