@@ -136,6 +136,11 @@ pub(crate) trait Strategy: Sync + std::fmt::Debug {
         NameRule::Subdomain
     }
 
+    /// Whether finalizers need not name a domain, as for kinds that the real server checks less strictly.
+    fn takes_any_finalizer(&self) -> bool {
+        false
+    }
+
     /// What is wrong with the object.
     fn validate(&self, _object: &Value) -> Vec<FieldError> {
         Vec::new()
@@ -164,5 +169,9 @@ pub(crate) struct Plain;
 impl Strategy for Plain {
     fn name_rule(&self) -> NameRule {
         NameRule::Custom
+    }
+
+    fn takes_any_finalizer(&self) -> bool {
+        true
     }
 }

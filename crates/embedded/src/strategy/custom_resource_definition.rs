@@ -13,6 +13,10 @@ use crate::world::World;
 pub(crate) struct CustomResourceDefinition;
 
 impl Strategy for CustomResourceDefinition {
+    fn takes_any_finalizer(&self) -> bool {
+        true
+    }
+
     fn default(&self, object: &mut Value) {
         crd::default(object);
     }

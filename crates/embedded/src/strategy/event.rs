@@ -15,6 +15,10 @@ const CORE: &str = "v1";
 pub(crate) struct Event;
 
 impl Strategy for Event {
+    fn takes_any_finalizer(&self) -> bool {
+        true
+    }
+
     fn prepare_create(&self, object: &mut Value, _world: &World) {
         show_report(object);
     }

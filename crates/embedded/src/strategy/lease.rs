@@ -12,6 +12,10 @@ use crate::world::World;
 pub(crate) struct Lease;
 
 impl Strategy for Lease {
+    fn takes_any_finalizer(&self) -> bool {
+        true
+    }
+
     fn default(&self, object: &mut Value) {
         make_root_child(object, "spec");
     }

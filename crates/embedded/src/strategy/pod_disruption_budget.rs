@@ -15,6 +15,10 @@ const COUNTS: [&str; 4] = ["disruptionsAllowed", "currentHealthy", "desiredHealt
 pub(crate) struct PodDisruptionBudget;
 
 impl Strategy for PodDisruptionBudget {
+    fn takes_any_finalizer(&self) -> bool {
+        true
+    }
+
     fn default(&self, object: &mut Value) {
         make_root_child(object, "spec");
         if let Some(status) = make_root_child(object, "status") {

@@ -98,7 +98,7 @@ fn world() -> World {
 fn create(kind: &Kind, mut object: Value) -> (Value, Vec<FieldError>) {
     kind.strategy.default(&mut object);
     kind.strategy.prepare_create(&mut object, &world());
-    let mut errors = metadata::validate(&object, kind.namespaced, kind.strategy.name_rule());
+    let mut errors = metadata::validate(&object, kind.namespaced, kind.strategy);
     errors.extend(kind.strategy.validate(&object));
     errors.extend(kind.strategy.validate_create(&object));
     (object, errors)
@@ -108,7 +108,7 @@ fn create(kind: &Kind, mut object: Value) -> (Value, Vec<FieldError>) {
 fn update(kind: &Kind, old: &Value, mut new: Value) -> (Value, Vec<FieldError>) {
     kind.strategy.default(&mut new);
     kind.strategy.prepare_update(&mut new, old);
-    let mut errors = metadata::validate_update(&new, old);
+    let mut errors = metadata::validate_update(&new, old, kind.strategy);
     errors.extend(kind.strategy.validate(&new));
     errors.extend(kind.strategy.validate_update(&new, old));
     (new, errors)

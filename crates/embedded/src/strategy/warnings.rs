@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::metadata::names_domain;
 use super::value::{integer, is_set, items, text};
 use crate::resource::Resource;
 
@@ -30,7 +31,7 @@ const NO_SELECTOR: &str = "a null labelSelector results in matching no pod";
 /// What to say about an object that is written; `old` is the stored one on updates.
 pub(crate) fn warnings(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<String> {
     if resource.is_custom() {
-        return Vec::new();
+        return finalizers(object, old);
     }
     let (path, template) = match &*resource.table {
         "services" => return service(object),
@@ -54,6 +55,21 @@ pub(crate) fn warnings(resource: &Resource, object: &Value, old: Option<&Value>)
     }
     pod(&mut found, path, &template["spec"]);
     found
+}
+
+/// Finalizers that are new and might be anybody's.
+fn finalizers(object: &Value, old: Option<&Value>) -> Vec<String> {
+    let had = old.map_or(&[][..], |old| items(&old["metadata"]["finalizers"]));
+    let new = items(&object["metadata"]["finalizers"]).iter().filter(|finalizer| !had.contains(finalizer));
+    let unclear = new.map(text).filter(|finalizer| !names_domain(finalizer));
+    let warning = |finalizer: &str| {
+        let path = if finalizer.contains('.') { " including a path (/)" } else { "" };
+        format!(
+            "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name{path} to avoid accidental \
+             conflicts with other finalizer writers"
+        )
+    };
+    unclear.map(warning).collect()
 }
 
 /// Names of Pods become names of hosts.

@@ -17,6 +17,10 @@ const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 pub(crate) struct WebhookConfiguration;
 
 impl Strategy for WebhookConfiguration {
+    fn takes_any_finalizer(&self) -> bool {
+        true
+    }
+
     fn default(&self, object: &mut Value) {
         let mutating = object["kind"] == "MutatingWebhookConfiguration";
         let Some(object) = object.as_object_mut() else { return };

@@ -121,7 +121,7 @@ fn check_free(pods: &Resource, key: &Key, binding: &Binding, pod: &Value) -> Res
 
 /// Labels and annotations of a binding become the Pod's.
 fn check_metadata(pods: &Resource, key: &Key, pod: &Value) -> Result<(), ApiError> {
-    let errors = strategy::metadata::validate(pod, pods.namespaced, pods.strategy().name_rule());
+    let errors = strategy::metadata::validate(pod, pods.namespaced, pods.strategy());
     if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid(pods, key.name(), &errors)) }
 }
 

@@ -257,8 +257,8 @@ impl Server {
         let strategy = resource.strategy();
         let mut tolerated = Vec::new();
         let mut errors = match old {
-            None => strategy::metadata::validate(object, resource.namespaced, strategy.name_rule()),
-            Some(old) => strategy::metadata::validate_update(object, old),
+            None => strategy::metadata::validate(object, resource.namespaced, strategy),
+            Some(old) => strategy::metadata::validate_update(object, old, strategy),
         };
         match (&resource.origin, old) {
             (Origin::Custom(version), old) => {

@@ -65,9 +65,6 @@ pub fn validate(metadata: &Value, scope: Scope, names: NameRule) -> Vec<FieldErr
     }
     validate_namespace(text(metadata, "namespace"), scope, &path, &mut errors);
     validate_common(metadata, &path, &mut errors);
-    if let Some(finalizers) = metadata.get("finalizers") {
-        validate_finalizers(finalizers, &path, &mut errors);
-    }
     errors
 }
 
@@ -126,6 +123,9 @@ fn validate_common(metadata: &Value, path: &Path<'_>, errors: &mut Vec<FieldErro
     }
     if let Some(owners) = metadata.get("ownerReferences").and_then(Value::as_array) {
         validate_owners(owners, &path.field("ownerReferences"), errors);
+    }
+    if let Some(finalizers) = metadata.get("finalizers") {
+        validate_finalizers(finalizers, path, errors);
     }
 }
 
@@ -272,6 +272,20 @@ mod tests {
         let metadata = json!({"name": "a", "ownerReferences": [owner("x"), owner("y")]});
         let errors = validate(&metadata, Scope::Cluster, subdomain_names);
         assert!(errors[0].detail.ends_with("found Pod/x and Pod/y"), "{errors:?}");
+    }
+
+    #[test]
+    fn finalizers_of_a_changed_object_are_looked_at_too() {
+        let old = json!({"name": "a"});
+        for finalizers in [json!(["a b c"]), json!(["orphan", "foregroundDeletion"])] {
+            let new = json!({"name": "a", "finalizers": finalizers});
+            assert_eq!(
+                paths(&validate_update(&new, &old)),
+                ["metadata.finalizers FieldValueInvalid"],
+                "{new}"
+            );
+        }
+        assert!(validate_update(&json!({"name": "a", "finalizers": ["a.b/c", "d"]}), &old).is_empty());
     }
 
     #[test]
