@@ -110,6 +110,15 @@ impl ApiError {
             .about(resource, name)
     }
 
+    /// The same of a name that was generated, or might have been: try again.
+    pub(crate) fn of_generated_name(mut self) -> Self {
+        self.message.push_str(", the server was not able to generate a unique name for the object");
+        if let Some(details) = &mut self.details {
+            details["retryAfterSeconds"] = 1.into();
+        }
+        self
+    }
+
     /// 409: the object is not as the request expects it.
     pub fn conflict(resource: &Resource, name: &str, why: impl std::fmt::Display) -> Self {
         Self::new(

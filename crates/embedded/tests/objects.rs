@@ -13,6 +13,7 @@ use serde_json::json;
 mod objects {
     mod definitions;
     mod deletion;
+    mod names;
 }
 
 async fn cluster() -> (Cluster, Client) {

@@ -10,8 +10,11 @@ use crate::request::WriteOptions;
 use crate::resource::Resource;
 use crate::server::{Caller, Server};
 use crate::status::ApiError;
-use crate::store::{self, CommitError, Expect, Key};
+use crate::store::{self, CommitError, Entry, Expect, Key};
 use crate::strategy;
+
+/// How often a name is generated: with a million objects of one prefix, one name in fourteen is taken.
+const NAME_ATTEMPTS: usize = 8;
 
 impl Server {
     pub(crate) async fn create(
@@ -55,7 +58,8 @@ impl Server {
         fields_settled: bool,
     ) -> Result<Written, ApiError> {
         let given = given_name(&object);
-        let name = self.identify(resource, namespace, &mut object)?;
+        let mut name = self.identify(resource, namespace, &mut object)?;
+        let generated = given != name;
         Self::default(resource, &mut object);
         // Before admission: what the cluster adds is nobody's.
         if !fields_settled {
@@ -71,18 +75,44 @@ impl Server {
             action: Action::Create,
             dry_run: options.dry_run,
             options: Options::Write(options),
-            generated: given != name,
+            generated,
         };
-        let mut warnings = self.mutate(&attributes, &mut object, None).await?.warnings;
-        (attributes.name, attributes.generated) = (&name, false);
+        let warnings = self.mutate(&attributes, &mut object, None).await?.warnings;
+        attributes.generated = false;
+        let mut left = if generated { NAME_ATTEMPTS } else { 1 };
+        loop {
+            left -= 1;
+            let attempt = if left == 0 { std::mem::take(&mut object) } else { object.clone() };
+            let named = Attributes { name: &name, ..attributes };
+            match self.create_named(&named, attempt, warnings.clone()).await {
+                Err(error) if left > 0 && error.is_already_exists() && self.is_taken(&named) => {}
+                result => return result,
+            }
+            name = self.generate_name(&mut object);
+        }
+    }
+
+    /// Stores an object that has a name, if nobody objects.
+    async fn create_named(
+        &self,
+        attributes: &Attributes<'_>,
+        mut object: Value,
+        mut warnings: Vec<String>,
+    ) -> Result<Written, ApiError> {
+        let Attributes { caller, resource, namespace, name, .. } = *attributes;
         resource.strategy().prepare_create(&mut object, &self.world);
         Self::prepare_custom_create(resource, &mut object);
-        let key = Key::new(&resource.table, namespace, &name);
+        let key = Key::new(&resource.table, namespace, name);
         self.identity_on_create(caller, resource, &key, &mut object)?;
         warnings.extend(Self::validate(resource, &object, None, None)?);
         warnings.extend(strategy::warnings(resource, &object, None));
-        warnings.extend(self.review(&attributes, &object, None).await?);
-        self.store_new(&attributes, &key, object, warnings)
+        warnings.extend(self.review(attributes, &object, None).await?);
+        self.store_new(attributes, &key, object, warnings)
+    }
+
+    fn is_taken(&self, attributes: &Attributes<'_>) -> bool {
+        let Attributes { resource, namespace, name, .. } = *attributes;
+        self.store.get(&Key::new(&resource.table, namespace, name)).is_some()
     }
 
     fn store_new(
@@ -99,8 +129,8 @@ impl Server {
         self.allocate(resource, &mut stored, None)?;
         for _ in 0..ATTEMPTS {
             let charge = self.charge(attributes, &stored, None)?;
-            if self.store.get(key).is_some() {
-                return Err(ApiError::already_exists(resource, key.name()));
+            if let Some(current) = self.store.get(key) {
+                return Err(taken(resource, &stored, &current));
             }
             if attributes.dry_run {
                 let entry = store::decode(&stored, self.store.revision());
@@ -119,6 +149,18 @@ impl Server {
         }
         Err(ApiError::conflict(resource, key.name(), "its quota is being charged by too many others"))
     }
+}
+
+/// What is said of a name that is taken: it may be free soon, and another one may be generated.
+fn taken(resource: &Resource, object: &Value, by: &Entry) -> ApiError {
+    let mut error = ApiError::already_exists(resource, &by.meta.name);
+    if meta_text(object, "generateName").is_some_and(|prefix| !prefix.is_empty()) {
+        error = error.of_generated_name();
+    }
+    if by.meta.deleting {
+        error.message = format!("object is being deleted: {}", error.message);
+    }
+    error
 }
 
 /// What a refusal calls an object that may not have its name yet.

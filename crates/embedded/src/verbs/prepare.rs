@@ -210,6 +210,13 @@ impl Server {
         Ok(name)
     }
 
+    /// Gives an object another name of its prefix.
+    pub(super) fn generate_name(&self, object: &mut Value) -> String {
+        let name = generated_name(meta_text(object, "generateName").unwrap_or_default(), &self.world);
+        metadata(object).insert("name".into(), name.clone().into());
+        name
+    }
+
     /// Carries the server's metadata over from the stored object to its successor.
     pub(super) fn carry_identity(
         resource: &Resource,
