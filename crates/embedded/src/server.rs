@@ -9,7 +9,7 @@ mod respond;
 use std::sync::{Arc, OnceLock};
 
 use maar_streams::dial::Dial;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
 pub(crate) use caller::Caller;
 pub use caller::UserInfo;
@@ -84,6 +84,26 @@ impl Server {
 
     pub(crate) fn shared_registry(&self) -> SharedRegistry {
         Arc::clone(&self.registry)
+    }
+
+    /// Refuses a new object whose definition goes; it does not begin to while the answer is held.
+    pub(crate) fn definition_stays(
+        &self,
+        resource: &Resource,
+        name: &str,
+    ) -> Result<Option<RwLockReadGuard<'_, Arc<Registry>>>, ApiError> {
+        if !resource.is_custom() {
+            return Ok(None);
+        }
+        let registry = self.registry.read();
+        match registry.definition(&resource.table) {
+            None => Err(ApiError::no_such_path()),
+            Some(definition) if definition.going => {
+                let why = "create not allowed while custom resource definition is terminating";
+                Err(ApiError::forbidden(resource, name, why))
+            }
+            Some(_) => Ok(Some(registry)),
+        }
     }
 
     /// Replaces the set of resources by a changed copy.

@@ -60,6 +60,7 @@ impl Server {
         let given = given_name(&object);
         let mut name = self.identify(resource, namespace, &mut object)?;
         let generated = given != name;
+        self.definition_stays(resource, if generated { "" } else { &name })?;
         Self::default(resource, &mut object);
         // Before admission: what the cluster adds is nobody's.
         if !fields_settled {
@@ -137,7 +138,11 @@ impl Server {
                 return Ok(Written { entry: entry.into(), created: true, warnings });
             }
             let put = store::put(key.clone(), &stored, resource.fields_of(&stored), Expect::Absent);
-            match self.commit(resource, charge.with(put)) {
+            // Until it is stored, so that whoever counts the objects of a definition that goes has counted this one.
+            let definition = self.definition_stays(resource, key.name())?;
+            let result = self.commit(resource, charge.with(put));
+            drop(definition);
+            match result {
                 Ok(mut entries) => {
                     let entry = entries.swap_remove(0);
                     return Ok(Written { entry, created: true, warnings });
