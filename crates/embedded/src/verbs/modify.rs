@@ -282,6 +282,9 @@ impl Server {
 fn check_revision(resource: &Resource, key: &Key, new: &Value, current: &Entry) -> Result<(), ApiError> {
     match meta_text(new, "resourceVersion").unwrap_or_default() {
         "" => Ok(()),
+        // Nought is any revision, for those who need not name one.
+        "0" if resource.allows_unconditional_update() => Ok(()),
+        "0" => Err(ApiError::unconditional_update(resource, key.name())),
         given if given == current.revision.to_string() => Ok(()),
         given if given.parse::<u64>().is_err() => {
             Err(ApiError::unclassified(format!("resourceVersion: {given:?} is not a valid revision")))
