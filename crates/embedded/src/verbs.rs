@@ -4,6 +4,7 @@
 mod create;
 mod delete;
 mod modify;
+mod owners;
 mod patch;
 mod prepare;
 mod read;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::owners::{Found, drop_duplicates};
 use super::prepare::{check_depth, decode_object, meta_text};
 use super::{ATTEMPTS, Written};
 use crate::admission::{Action, Attributes, Charge, Options};
@@ -38,7 +39,8 @@ impl Server {
         options: &WriteOptions,
         fields_settled: bool,
     ) -> Result<Written, ApiError> {
-        let warnings = decode_object(resource, &mut object, options.field_validation)?;
+        let mut warnings = decode_object(resource, &mut object, options.field_validation)?;
+        warnings.extend(drop_duplicates(&mut object, Found::Given));
         match self.create_decoded(caller, resource, namespace, object, options, fields_settled).await {
             Ok(mut written) => {
                 written.warnings.splice(0..0, warnings);
@@ -78,7 +80,8 @@ impl Server {
             options: Options::Write(options),
             generated,
         };
-        let warnings = self.mutate(&attributes, &mut object, None).await?.warnings;
+        let mut warnings = self.mutate(&attributes, &mut object, None).await?.warnings;
+        warnings.extend(drop_duplicates(&mut object, Found::AfterAdmission));
         attributes.generated = false;
         let mut left = if generated { NAME_ATTEMPTS } else { 1 };
         loop {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use maar_machinery::apply::keep_times_of_no_change;
 use serde_json::Value;
 
+use super::owners::{Found, drop_duplicates};
 use super::prepare::{check_depth, count_generation, decode_object, meta_text, metadata};
 use super::{ATTEMPTS, Written};
 use crate::admission::{Action, Attributes, Charge, Options};
@@ -71,7 +72,8 @@ impl Server {
         mut object: Value,
         options: &WriteOptions,
     ) -> Result<Written, ApiError> {
-        let warnings = decode_object(resource, &mut object, options.field_validation)?;
+        let mut warnings = decode_object(resource, &mut object, options.field_validation)?;
+        warnings.extend(drop_duplicates(&mut object, Found::Given));
         let given = meta_text(&object, "name").unwrap_or_default();
         if given != key.name() {
             return Err(ApiError::bad_request(format!(
@@ -178,6 +180,7 @@ impl Server {
         let attributes = attempt.attributes();
         let mutated = self.mutate(&attributes, &mut new, Some(old)).await?;
         let mut warnings = mutated.warnings;
+        warnings.extend(drop_duplicates(&mut new, Found::AfterAdmission));
         if mutated.rewritten {
             self.prepare_change(attempt, &mut new, old);
         }
