@@ -72,6 +72,20 @@ pub(crate) fn render(
     })
 }
 
+/// The table of the Scale of an object, which custom kinds head a little differently.
+pub(crate) fn scale(scale: &Value, custom: bool, include: IncludeObject, now: Timestamp) -> Value {
+    let columns = if custom { layout::CUSTOM_SCALE } else { layout::SCALE };
+    let count = |part: &str| scale[part]["replicas"].as_i64().unwrap_or(0);
+    let cells = json!([scale["metadata"]["name"], count("spec"), count("status"), Now(now).age(scale)]);
+    json!({
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": {"resourceVersion": scale["metadata"]["resourceVersion"]},
+        "columnDefinitions": columns.iter().map(Column::definition).collect::<Value>(),
+        "rows": [{"cells": cells, "object": include.of(scale)}],
+    })
+}
+
 /// Where the columns of a resource come from.
 enum Columns<'a> {
     Known(&'static Layout),

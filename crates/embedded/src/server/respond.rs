@@ -54,13 +54,25 @@ pub(crate) struct Renderer {
 }
 
 impl Server {
-    pub(super) fn renderer(&self, call: &Call<'_>, form: Form) -> Result<Renderer, ApiError> {
+    pub(crate) fn renderer(&self, call: &Call<'_>, form: Form) -> Result<Renderer, ApiError> {
         let include = IncludeObject::parse(call.query.text("includeObject"))?;
         Ok(Renderer { form, include, world: self.world.clone() })
     }
 }
 
 impl Renderer {
+    /// The Scale of an object.
+    pub(crate) fn scale(&self, resource: &Resource, scale: &Value) -> Response {
+        let now = self.world.clock.now();
+        match self.form {
+            Form::Object => value(StatusCode::OK, scale),
+            Form::Metadata => value(StatusCode::OK, &metadata_only(scale)),
+            Form::Table => {
+                value(StatusCode::OK, &table::scale(scale, resource.is_custom(), self.include, now))
+            }
+        }
+    }
+
     /// One object as bytes.
     fn object(&self, resource: &Resource, entry: &Entry) -> Bytes {
         match self.form {

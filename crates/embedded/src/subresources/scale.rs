@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::{Method, StatusCode};
+use http::Method;
 use maar_machinery::crd::{FieldPath, Scale};
 use maar_machinery::error::FieldError;
 use maar_machinery::selector::LabelSelector;
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::admission::{Action, Attributes};
 use crate::hooks::from_storage;
-use crate::request::WriteOptions;
+use crate::request::{self, WriteOptions};
 use crate::resource::{Origin, Resource, Subresource};
-use crate::server::{Call, Server, content_type, respond_value};
+use crate::server::{Call, Server, content_type};
 use crate::status::ApiError;
 use crate::verbs::{Changed, PatchBody, decode_body};
 
@@ -42,13 +42,14 @@ impl Server {
     ) -> Result<Response, ApiError> {
         let resource = &call.resource;
         let paths = paths(resource);
+        let renderer = self.renderer(call, request::accepted_form(&call.parts.headers, false)?)?;
         let shown = |entry: Value| {
             let mut scale = scale_of(&entry, &paths);
             // None are not mentioned.
             if scale["spec"]["replicas"] == 0 {
                 scale["spec"] = json!({});
             }
-            respond_value(StatusCode::OK, &scale)
+            renderer.scale(resource, &scale)
         };
         let key = call.key();
         let wanted: Wanted = match call.parts.method {

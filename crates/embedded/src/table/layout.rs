@@ -110,6 +110,11 @@ const BINDING: &[Column] = &[
 
 const WEBHOOKS: &[Column] = &[NAME, count("Webhooks", "How many webhooks are configured."), AGE];
 
+const DESIRED: Column = count("Desired", "How many replicas are wanted.");
+const AVAILABLE: Column = count("Available", "How many replicas there are.");
+pub(super) const SCALE: &[Column] = &[Column { format: "", ..NAME }, DESIRED, AVAILABLE, AGE];
+pub(super) const CUSTOM_SCALE: &[Column] = &[NAME, DESIRED, AVAILABLE, Column { kind: "date", ..AGE }];
+
 #[rustfmt::skip]
 static LAYOUTS: &[Layout] = &[
     Layout { plural: "pods", cells: pod::cells, condition: pod::condition, columns: &[
