@@ -8,6 +8,7 @@ use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
     sync::watch,
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     process::{self, Invocation, Pipes, Screen, Started},
@@ -19,6 +20,8 @@ use crate::{console::Terminal, environment::Variables};
 const MOST_SAID: usize = 10 << 10;
 /// What a pipe of Linux holds: more at once would have to wait, less at once costs more calls.
 const PIPE: usize = 64 << 10;
+/// A process that has ended may have left others behind that hold its output open: nothing for this long is its end.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// What an exec inside a hook or probe said.
 #[derive(Debug)]
@@ -89,7 +92,8 @@ impl Entrance {
         let number = child.id().unwrap_or(0);
         let closed = session.closed();
         let (size, sizes) = watch::channel(None);
-        let output = relay(pipes, &mut session, sizes);
+        let exited = CancellationToken::new();
+        let output = relay(pipes, &mut session, sizes, &exited);
         let resizing = async {
             while let Some(next) = session.resize.next().await {
                 size.send_replace(Some(next));
@@ -99,8 +103,9 @@ impl Entrance {
         let ended = tokio::select! {
             ended = async {
                 let status = child.wait().await;
-                // What was written before the end must reach the client first.
-                let _ = tokio::time::timeout(Duration::from_secs(2), output).await;
+                exited.cancel();
+                // What was written before the end must reach the client first, however slowly it reads.
+                output.await;
                 status
             } => Some(ended),
             () = resizing => None,
@@ -161,6 +166,7 @@ fn relay(
     pipes: Pipes,
     session: &mut ExecSession,
     sizes: watch::Receiver<Option<TerminalSize>>,
+    exited: &CancellationToken,
 ) -> impl Future<Output = ()> + Send + use<> {
     let (stdin, stdout, stderr) = (session.stdin.take(), session.stdout.take(), session.stderr.take());
     let mut outputs = tokio::task::JoinSet::new();
@@ -173,12 +179,12 @@ fn relay(
                     let _ = tokio::io::copy_buf(&mut typed, &mut to).await;
                 });
             }
-            outputs.spawn(pump(from, stdout));
-            outputs.spawn(pump(from_err, stderr));
+            outputs.spawn(pump(from, stdout, exited.clone()));
+            outputs.spawn(pump(from_err, stderr, exited.clone()));
         }
         Pipes::Terminal { input, output } => {
             tokio::spawn(type_in(input, stdin, sizes));
-            outputs.spawn(pump(output, stdout));
+            outputs.spawn(pump(output, stdout, exited.clone()));
         }
     }
     async move { while outputs.join_next().await.is_some() {} }
@@ -220,16 +226,45 @@ async fn read(reader: &mut Option<BoxReader>, buffer: &mut [u8]) -> io::Result<u
 }
 
 /// Copies what a process says; without a taker it is read and dropped, so that the process does not block.
-async fn pump<R: AsyncRead + Unpin>(mut from: R, mut to: Option<BoxWriter>) {
+async fn pump<R: AsyncRead + Unpin>(mut from: R, mut to: Option<BoxWriter>, exited: CancellationToken) {
     let mut buffer = vec![0; 32 << 10];
-    // A terminal whose other end is closed reads as an error; that is its end.
-    while let Ok(count) = from.read(&mut buffer).await
-        && count > 0
-    {
+    loop {
+        let silence = async {
+            exited.cancelled().await;
+            tokio::time::sleep(SILENCE).await;
+        };
+        let count = tokio::select! {
+            // A terminal whose other end is closed reads as an error; that is its end.
+            count = from.read(&mut buffer) => count.unwrap_or(0),
+            () = silence => 0,
+        };
+        if count == 0 {
+            return;
+        }
         if let Some(writer) = &mut to
             && (writer.write_all(&buffer[..count]).await.is_err() || writer.flush().await.is_err())
         {
             to = None;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_late_misses_nothing_of_a_process_that_has_ended() {
+        let (mut process, from) = tokio::io::duplex(PIPE);
+        let (to, mut client) = tokio::io::duplex(16);
+        process.write_all(&[7; 1000]).await.unwrap();
+        let exited = CancellationToken::new();
+        exited.cancel();
+        // The other end stays open, as by a process that was left behind.
+        tokio::spawn(pump(from, Some(Box::new(to)), exited));
+        tokio::time::sleep(SILENCE * 30).await;
+        let mut got = Vec::new();
+        client.read_to_end(&mut got).await.unwrap();
+        assert_eq!(got, [7; 1000]);
     }
 }

@@ -178,6 +178,23 @@ async fn exec_enters_the_sandbox_with_a_real_terminal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn output_that_is_read_late_is_whole() {
+    let Some(world) = world().await else { return };
+    world.create("host", never(&shell("sleep 1000"))).await;
+    world.phase("host", "Running").await;
+    let command = ["head", "-c", "5000000", "/dev/zero"];
+    let mut process = world.pods().exec("host", command, &AttachParams::default()).await.expect("exec");
+    // Meanwhile the command has long ended.
+    exec(&world, "host", &["sleep", "4"]).await;
+    let mut output = Vec::new();
+    process.stdout().expect("stdout").read_to_end(&mut output).await.expect("output");
+    assert_eq!(output.len(), 5_000_000);
+    let status = process.take_status().expect("a status").await.expect("a status");
+    assert_eq!(status.status.as_deref(), Some("Success"));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_command_ends_with_the_connection_that_ran_it() {
     let Some(world) = world().await else { return };
     world.create("host", never(&shell("sleep 1000"))).await;
