@@ -29,6 +29,7 @@ mod runtime;
 mod sandbox;
 mod spawner;
 mod usage;
+mod variables;
 mod volume;
 
 use std::{fmt, net::IpAddr, path::PathBuf, sync::Arc, time::Duration};

@@ -1,6 +1,6 @@
 //! Entering the sandbox of a running container.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use maar_streams::{BoxReader, BoxWriter, ExecSession, ExitStatus, StreamSet, TerminalSize};
 use pty_process::OwnedWritePty;
@@ -13,8 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::{
     process::{self, Invocation, Pipes, Screen, Started},
     runtime::Inner,
+    variables::DESCRIPTOR,
 };
-use crate::{console::Terminal, environment::Variables};
+use crate::console::Terminal;
 
 /// How much of what a probe or hook prints is kept.
 const MOST_SAID: usize = 10 << 10;
@@ -36,12 +37,13 @@ pub(super) struct Entrance {
     inner: Arc<Inner>,
     /// Process number of the sandbox.
     sandbox: u32,
-    variables: Variables,
+    /// A script that sets the variables.
+    variables: PathBuf,
     working_dir: String,
 }
 
 impl Entrance {
-    pub(super) fn new(inner: Arc<Inner>, sandbox: u32, variables: Variables, working_dir: String) -> Self {
+    pub(super) fn new(inner: Arc<Inner>, sandbox: u32, variables: PathBuf, working_dir: String) -> Self {
         Self { inner, sandbox, variables, working_dir }
     }
 
@@ -61,20 +63,20 @@ impl Entrance {
                 ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"].map(str::to_owned),
             );
         }
-        arguments.extend(["/usr/bin/env".to_owned(), "-i".to_owned()]);
-        arguments.extend(self.variables.iter().map(|(name, value)| format!("{name}={value}")));
-        if streams.tty {
-            arguments.push("TERM=xterm-256color".to_owned());
-        }
+        let terminal = if streams.tty { "export TERM=xterm-256color; " } else { "" };
         // The folder may have been removed; the root is always there.
+        let script = format!(
+            ". /dev/fd/{DESCRIPTOR}; exec {DESCRIPTOR}<&-; {terminal}cd \"$0\" || cd /; exec \"$@\""
+        );
         let folder = if self.working_dir.is_empty() { "/" } else { &self.working_dir };
-        arguments.extend(["/bin/sh", "-c", "cd \"$0\" || cd /; exec \"$@\"", folder].map(str::to_owned));
+        arguments.extend(["/bin/sh", "-c", &script, folder].map(str::to_owned));
         arguments.extend(command.iter().cloned());
         Ok(Invocation {
             program: self.inner.sandbox.nsenter.clone(),
             arguments,
             screen: if streams.tty { Screen::Handed } else { Screen::None },
             stdin: streams.stdin,
+            variables: Some(self.variables.clone()),
         })
     }
 

@@ -3,7 +3,7 @@
 use std::{
     io,
     os::{fd::AsFd, unix::process::ExitStatusExt},
-    path::Path,
+    path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
 };
@@ -13,7 +13,7 @@ use pty_process::{OwnedReadPty, OwnedWritePty};
 use rustix::process::{Pid, Signal};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use super::spawner::Spawner;
+use super::{spawner::Spawner, variables::DESCRIPTOR};
 
 /// Setting up a sandbox takes milliseconds; a busy machine is given seconds.
 const SETTLING_PAUSE: Duration = Duration::from_millis(5);
@@ -45,19 +45,34 @@ pub(super) enum Screen {
 /// What to start.
 #[derive(Debug, Clone)]
 pub(super) struct Invocation {
-    pub(super) program: std::path::PathBuf,
+    pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
     pub(super) screen: Screen,
     pub(super) stdin: bool,
+    /// The file with its variables (see `variables`).
+    pub(super) variables: Option<PathBuf>,
 }
 
 impl Invocation {
     /// Starts the process in a group of its own; it is killed when the returned child is dropped.
     pub(super) async fn start(self, spawner: &Spawner) -> io::Result<Started> {
-        match self.screen {
-            Screen::None => self.start_plain(spawner).await,
-            Screen::Own | Screen::Handed => self.start_terminal(spawner).await,
+        let this = self.handed();
+        match this.screen {
+            Screen::None => this.start_plain(spawner).await,
+            Screen::Own | Screen::Handed => this.start_terminal(spawner).await,
         }
+    }
+
+    /// With a shell before it that opens the file: what this process left open for one it starts, every other would get
+    /// that is started at the same time.
+    fn handed(mut self) -> Self {
+        if let Some(file) = self.variables.take() {
+            let program = std::mem::replace(&mut self.program, "/bin/sh".into());
+            let opening = format!("exec \"$@\" {DESCRIPTOR}<\"$0\"");
+            let text = |path: PathBuf| path.to_string_lossy().into_owned();
+            self.arguments.splice(0..0, ["-c".to_owned(), opening, text(file), text(program)]);
+        }
+        self
     }
 
     async fn start_plain(self, spawner: &Spawner) -> io::Result<Started> {

@@ -23,7 +23,6 @@ use super::{
     spawner::Spawner,
 };
 use crate::{
-    environment::Variables,
     lifecycle::{Action, Life, Report, resume::Survival},
     pod::Pod,
     runtime::{Observation, Runtime},
@@ -77,7 +76,8 @@ pub(super) struct Control {
 /// What an exec or attach must know of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    pub(super) variables: Variables,
+    /// A script that sets its variables.
+    pub(super) variables: PathBuf,
     pub(super) working_dir: String,
     /// The input ends with the first client that attached to it.
     pub(super) stdin_once: bool,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
 
-use super::mount::Mount;
+use super::{mount::Mount, variables::DESCRIPTOR};
 
 /// Where programs are looked for.
 const PROGRAM_FOLDERS: [&str; 4] = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin"];
@@ -92,7 +92,8 @@ pub(super) struct Layout<'a> {
     pub(super) user: u32,
     pub(super) group: u32,
     pub(super) working_dir: &'a str,
-    pub(super) variables: &'a [(String, String)],
+    /// It finds its variables in a file that is open for it.
+    pub(super) variables: bool,
     pub(super) mounts: &'a [Mount],
     pub(super) read_only_root: bool,
     /// The process has a terminal, which must stay its own.
@@ -139,8 +140,8 @@ impl Layout<'_> {
         }
         let folder = if self.working_dir.is_empty() { "/" } else { self.working_dir };
         list.push(&["--chdir", folder, "--clearenv"]);
-        for (name, value) in self.variables {
-            list.push(&["--setenv", name, value]);
+        if self.variables {
+            list.push(&["--args", &DESCRIPTOR.to_string()]);
         }
         list.push(&["--"]);
         list.0.extend(self.command.iter().cloned());
@@ -163,14 +164,13 @@ mod tests {
 
     #[test]
     fn a_sandbox_shows_the_system_read_only_and_drops_everything_else() {
-        let variables = [("A".to_owned(), "b c".to_owned())];
         let mounts = [Mount { source: "/state/v".into(), target: "/data".into(), read_only: true }];
         let command = ["sleep".to_owned(), "1".to_owned()];
         let layout = Layout {
             root: Some(Path::new("/state/root")),
             hostname: "p",
             user: 1000,
-            variables: &variables,
+            variables: true,
             mounts: &mounts,
             read_only_root: true,
             command: &command,
@@ -186,7 +186,7 @@ mod tests {
             "--bind /state/root / --ro-bind /usr /usr",
             "--ro-bind /state/v /data",
             "--remount-ro /",
-            "--chdir / --clearenv --setenv A b c",
+            "--chdir / --clearenv --args 3",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }

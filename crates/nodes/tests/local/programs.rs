@@ -178,6 +178,26 @@ async fn exec_enters_the_sandbox_with_a_real_terminal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_value_of_a_variable_is_in_the_list_of_processes() {
+    let Some(world) = world().await else { return };
+    let mut container = shell("printenv TOKEN; sleep 1000");
+    container["env"] = json!([{ "name": "TOKEN", "value": "it's-a-secret-marker" }, { "name": "a.b", "value": "odd" }]);
+    world.create("host", never(&container)).await;
+    world.phase("host", "Running").await;
+    world.hears("host", "it's-a-secret-marker").await;
+    let parameters = AttachParams::default().stdin(true).stderr(false);
+    let line = "printenv TOKEN; test -e /proc/$$/fd/3 || echo closed; read line";
+    let mut process = world.pods().exec("host", ["sh", "-c", line], &parameters).await.expect("exec");
+    let mut said = [0; 28];
+    process.stdout().expect("stdout").read_exact(&mut said).await.expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&said), "it's-a-secret-marker\nclosed\n");
+    assert_eq!(processes("a-secret-marker"), [""; 0]);
+    process.abort();
+    assert_eq!(exec(&world, "host", &["printenv", "a.b"]).await.0, "odd\n");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn output_that_is_read_late_is_whole() {
     let Some(world) = world().await else { return };
     world.create("host", never(&shell("sleep 1000"))).await;

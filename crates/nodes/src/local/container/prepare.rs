@@ -19,6 +19,7 @@ use crate::{
         process::{self, Invocation, Screen},
         runtime::{Inner, log_path},
         sandbox::Layout,
+        variables,
         volume::{self, Filling, claim::Places},
     },
     pod::Pod,
@@ -31,7 +32,8 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// A container that is ready to start.
 pub(in crate::local) struct Prepared {
     pub(in crate::local) container: Container,
-    pub(in crate::local) variables: Variables,
+    /// A script that sets its variables, for what is started in it later.
+    pub(in crate::local) variables: PathBuf,
     pub(in crate::local) working_dir: String,
     pub(in crate::local) invocation: Invocation,
     pub(in crate::local) stop_signal: Signal,
@@ -72,7 +74,7 @@ pub(in crate::local) async fn prepare(
         user: plan.user,
         group: plan.group,
         working_dir: &plan.working_dir,
-        variables: &variables,
+        variables: true,
         mounts: &mounts,
         read_only_root: plan.read_only_root,
         terminal: plan.terminal,
@@ -83,6 +85,7 @@ pub(in crate::local) async fn prepare(
         arguments: layout.arguments(),
         screen: if plan.terminal { Screen::Own } else { Screen::None },
         stdin: plan.stdin,
+        variables: Some(place.write("arguments", &variables::arguments(&variables))?),
     };
     let log_file = log_path(&folder, name, run);
     let log = Writer::create(log_file.clone(), inner.options.clock.clone())
@@ -91,7 +94,7 @@ pub(in crate::local) async fn prepare(
     Ok(Prepared {
         stop_signal: process::stop_signal(stop),
         container,
-        variables,
+        variables: place.write("variables", &variables::script(&variables))?,
         working_dir: plan.working_dir,
         invocation,
         log: Arc::new(log),
@@ -169,6 +172,7 @@ fn base_variables(inner: &Inner, hostname: &str) -> Variables {
 
 /// The folders and files of one run.
 struct Place {
+    own: PathBuf,
     root: PathBuf,
     message: PathBuf,
     hosts: PathBuf,
@@ -201,7 +205,15 @@ impl Place {
             message: write("message", String::new())?,
             hosts: write("hosts", format!("127.0.0.1\tlocalhost\n::1\tlocalhost\n{address}\t{hostname}\n"))?,
             hostname: write("hostname", format!("{hostname}\n"))?,
+            own,
         })
+    }
+
+    /// A file beside those that the container sees.
+    fn write(&self, name: &str, text: &str) -> Result<PathBuf, Problem> {
+        let path = self.own.join(name);
+        std::fs::write(&path, text).map_err(|error| Problem::create(error.to_string()))?;
+        Ok(path)
     }
 
     fn mounts(&self, container: &Container) -> [Mount; 3] {
