@@ -272,11 +272,9 @@ impl Prepared {
         since: Timestamp,
     ) -> (i32, Option<&'static str>, Option<String>) {
         let said = self.message(code);
-        // Bubblewrap says so itself when there is nothing to run.
         let quick = now.duration_since(since).as_secs() < 5;
         if quick
-            && code == 1
-            && let Some(line) = self.refusal()
+            && let Some(line) = self.refusal(code)
         {
             return (128, Some("StartError"), Some(line));
         }
@@ -291,10 +289,15 @@ impl Prepared {
         (!text.is_empty()).then_some(text)
     }
 
-    fn refusal(&self) -> Option<String> {
+    /// What bubblewrap says itself when there is nothing to run, or with a terminal what takes that.
+    fn refusal(&self, code: i32) -> Option<String> {
+        let speaker = match code {
+            1 => "bwrap: ",
+            126 | 127 if self.container.tty == Some(true) => "setsid: failed to execute ",
+            _ => return None,
+        };
         let text = log::tail(&self.log_file);
-        let line = text.lines().find(|line| line.starts_with("bwrap: "))?;
-        Some(line.trim_start_matches("bwrap: ").to_owned())
+        text.lines().find_map(|line| line.strip_prefix(speaker)).map(str::to_owned)
     }
 }
 

@@ -35,8 +35,6 @@ pub(super) struct Started {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Screen {
     None,
-    /// As the first process of a session whose terminal it is.
-    Own,
     /// As its input and output only: whoever it starts takes it. A terminal has one session, and one that was made outside
     /// of a sandbox has groups of processes that nobody inside can name.
     Handed,
@@ -59,7 +57,7 @@ impl Invocation {
         let this = self.handed();
         match this.screen {
             Screen::None => this.start_plain(spawner).await,
-            Screen::Own | Screen::Handed => this.start_terminal(spawner).await,
+            Screen::Handed => this.start_terminal(spawner).await,
         }
     }
 
@@ -102,11 +100,6 @@ impl Invocation {
         let (pty, pts) = pty_process::open().map_err(io::Error::other)?;
         let child = spawner
             .spawn(move || {
-                if self.screen == Screen::Own {
-                    let mut command = pty_process::Command::new(&self.program).args(&self.arguments);
-                    command = command.env_clear().kill_on_drop(true);
-                    return command.spawn(pts).map_err(io::Error::other);
-                }
                 let end = || pts.as_fd().try_clone_to_owned().map(Stdio::from);
                 Command::new(&self.program)
                     .args(&self.arguments)

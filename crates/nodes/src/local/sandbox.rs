@@ -96,8 +96,8 @@ pub(super) struct Layout<'a> {
     pub(super) variables: bool,
     pub(super) mounts: &'a [Mount],
     pub(super) read_only_root: bool,
-    /// The process has a terminal, which must stay its own.
-    pub(super) terminal: bool,
+    /// What takes the terminal for the command, if there is one: inside, where the groups of its session have numbers.
+    pub(super) terminal: Option<&'a Path>,
     pub(super) command: &'a [String],
 }
 
@@ -114,7 +114,7 @@ impl Layout<'_> {
         ]);
         list.push(&["--die-with-parent", "--as-pid-1", "--cap-drop", "ALL", "--hostname", self.hostname]);
         list.push(&["--uid", &self.user.to_string(), "--gid", &self.group.to_string()]);
-        if !self.terminal {
+        if self.terminal.is_none() {
             list.push(&["--new-session"]);
         }
         if let Some(root) = self.root {
@@ -144,6 +144,9 @@ impl Layout<'_> {
             list.push(&["--args", &DESCRIPTOR.to_string()]);
         }
         list.push(&["--"]);
+        if let Some(setsid) = self.terminal {
+            list.push(&[&setsid.to_string_lossy(), "--ctty"]);
+        }
         list.0.extend(self.command.iter().cloned());
         list.0
     }
@@ -192,6 +195,7 @@ mod tests {
         }
         assert!(text.ends_with("-- sleep 1"));
         assert!(!text.contains("--bind /etc"));
-        assert!(!Layout { terminal: true, ..layout }.arguments().contains(&"--new-session".to_owned()));
+        let with = Layout { terminal: Some(Path::new("/usr/bin/setsid")), ..layout }.arguments().join(" ");
+        assert!(with.ends_with("-- /usr/bin/setsid --ctty sleep 1") && !with.contains("--new-session"), "{with}");
     }
 }

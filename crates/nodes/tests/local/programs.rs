@@ -198,6 +198,26 @@ async fn no_value_of_a_variable_is_in_the_list_of_processes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_shell_as_container_has_its_terminal_to_itself() {
+    let Some(world) = world().await else { return };
+    let container = |command: &[&str]| json!({ "name": "main", "image": "x", "tty": true, "stdin": true, "command": command });
+    world.create("shell", never(&container(&["/bin/sh"]))).await;
+    world.create("missing", never(&container(&["/no/such/program"]))).await;
+    world.phase("shell", "Running").await;
+    let parameters = AttachParams::interactive_tty();
+    let mut process = world.pods().attach("shell", &parameters).await.expect("attach");
+    process.stdin().expect("stdin").write_all(b"set -m; sleep 0 & wait; exit 6\n").await.expect("typed");
+    let ended = world.phase("shell", "Failed").await;
+    let exit = &ended["status"]["containerStatuses"][0]["state"]["terminated"];
+    assert_eq!(exit["exitCode"], 6, "{exit} {}", world.logs("shell").await);
+    assert!(!world.logs("shell").await.contains("can't"), "{}", world.logs("shell").await);
+    let missing = world.phase("missing", "Failed").await;
+    let exit = &missing["status"]["containerStatuses"][0]["state"]["terminated"];
+    assert_eq!((exit["exitCode"].as_i64(), exit["reason"].as_str()), (Some(128), Some("StartError")), "{exit}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn output_that_is_read_late_is_whole() {
     let Some(world) = world().await else { return };
     world.create("host", never(&shell("sleep 1000"))).await;

@@ -77,13 +77,13 @@ pub(in crate::local) async fn prepare(
         variables: true,
         mounts: &mounts,
         read_only_root: plan.read_only_root,
-        terminal: plan.terminal,
+        terminal: plan.terminal.then_some(&*inner.sandbox.setsid),
         command: &plan.command,
     };
     let invocation = Invocation {
         program: inner.sandbox.bubblewrap.clone(),
         arguments: layout.arguments(),
-        screen: if plan.terminal { Screen::Own } else { Screen::None },
+        screen: if plan.terminal { Screen::Handed } else { Screen::None },
         stdin: plan.stdin,
         variables: Some(place.write("arguments", &variables::arguments(&variables))?),
     };
