@@ -1,6 +1,6 @@
 //! Finding bubblewrap, and the arguments that make a sandbox.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use tokio::process::Command;
 
@@ -135,6 +135,9 @@ impl Layout<'_> {
             let kind = if mount.read_only { "--ro-bind" } else { "--bind" };
             list.push(&[kind, &mount.source.to_string_lossy(), &mount.target]);
         }
+        if self.makes_working_dir() {
+            list.push(&["--dir", self.working_dir]);
+        }
         if self.read_only_root {
             list.push(&["--remount-ro", "/"]);
         }
@@ -150,6 +153,19 @@ impl Layout<'_> {
         list.0.extend(self.command.iter().cloned());
         list.0
     }
+
+    /// Whether the folder is made where it does not exist, as other runtimes do. While a sandbox is built the machine's files
+    /// can be reached from in it, so a path that may lead out is not followed: not upwards, not through links in a volume,
+    /// not through those in `/proc`.
+    fn makes_working_dir(&self) -> bool {
+        let path = Path::new(self.working_dir);
+        let within = |folder: &str| path.starts_with(folder);
+        path.is_absolute()
+            && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+            && !within("/proc")
+            && !within("/dev")
+            && !self.mounts.iter().any(|mount| within(&mount.target))
+    }
 }
 
 #[derive(Default)]
@@ -164,6 +180,21 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_working_directory_is_made_unless_its_path_may_lead_out() {
+        let mounts = [Mount { source: "/state/v".into(), target: "/data".into(), read_only: false }];
+        let made = |folder: &str| {
+            let layout = Layout { working_dir: folder, mounts: &mounts, ..Layout::default() };
+            layout.arguments().join(" ").contains(&format!("--dir {folder} "))
+        };
+        for folder in ["/work/deep", "/tmp/x", "/database"] {
+            assert!(made(folder), "{folder}");
+        }
+        for folder in ["", "relative", "/a/../../oldroot", "/proc/1/root/x", "/dev/fd/3", "/data", "/data/link"] {
+            assert!(!made(folder), "{folder}");
+        }
+    }
 
     #[test]
     fn a_sandbox_shows_the_system_read_only_and_drops_everything_else() {

@@ -63,6 +63,19 @@ async fn a_sandbox_keeps_the_machine_from_harm() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_working_directory_that_does_not_exist_is_made() {
+    let Some(world) = world().await else { return };
+    for (name, folder) in [("own", "/work/deep"), ("memory", "/tmp/deep"), ("there", "/usr/share")] {
+        let mut container = shell("pwd");
+        container["workingDir"] = json!(folder);
+        world.create(name, never(&container)).await;
+        world.phase(name, "Succeeded").await;
+        assert_eq!(world.logs(name).await, format!("{folder}\n"));
+    }
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn deletion_asks_first_and_kills_then_and_nothing_is_left() {
     let Some(world) = world().await else { return };
     world
