@@ -4,7 +4,14 @@ use std::{io, os::unix::fs::PermissionsExt, path::Path};
 
 /// Removes a folder with everything in it; what cannot be removed is said.
 pub(super) fn folder(path: &Path) {
-    let removed = std::fs::remove_dir_all(path).or_else(|error| match error.kind() {
+    if let Err(error) = remove(path) {
+        tracing::warn!("{} could not be removed: {error}", path.display());
+    }
+}
+
+/// Removes a folder with everything in it, if it is there.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    std::fs::remove_dir_all(path).or_else(|error| match error.kind() {
         io::ErrorKind::NotFound => Ok(()),
         // Programs make folders that even their owner may not write to; module caches are the usual case.
         io::ErrorKind::PermissionDenied => {
@@ -12,10 +19,7 @@ pub(super) fn folder(path: &Path) {
             std::fs::remove_dir_all(path)
         }
         _ => Err(error),
-    });
-    if let Err(error) = removed {
-        tracing::warn!("{} could not be removed: {error}", path.display());
-    }
+    })
 }
 
 /// Lets the owner do everything with all folders below; links are not followed.

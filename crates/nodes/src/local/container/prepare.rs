@@ -13,6 +13,7 @@ use rustix::process::Signal;
 use crate::{
     environment::{self, Facts, Sources, Variables},
     local::{
+        erase,
         log::Writer,
         mount::{self, Mount, Ready},
         plan::{self, Problem},
@@ -183,10 +184,7 @@ impl Place {
     fn make(folder: &Path, container: &str, run: u32, hostname: &str, address: IpAddr) -> io::Result<Self> {
         let own = folder.join("containers").join(container);
         // The files of the run before are gone, its log is kept; the log of the run before that is not.
-        match std::fs::remove_dir_all(&own) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        erase::remove(&own)?;
         let root = own.join("root");
         std::fs::create_dir_all(root.join("root"))?;
         let logs = folder.join("logs").join(container);
@@ -223,5 +221,25 @@ impl Place {
             Mount { source: self.hostname.clone(), target: "/etc/hostname".into(), read_only: false },
             Mount { source: self.message.clone(), target: message, read_only: false },
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// Root may write everywhere: only as somebody else this shows anything.
+    #[test]
+    fn a_folder_that_nobody_may_write_to_does_not_keep_a_container_from_its_next_run() {
+        let base = tempfile::tempdir().unwrap();
+        let make = |run| Place::make(base.path(), "main", run, "p", IpAddr::from([127, 0, 0, 1]));
+        let closed = make(0).unwrap().root.join("cache");
+        std::fs::create_dir(&closed).unwrap();
+        std::fs::write(closed.join("file"), "x").unwrap();
+        std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o500)).unwrap();
+        make(1).unwrap();
+        assert!(!closed.exists());
     }
 }
