@@ -54,7 +54,7 @@ async fn handle(
         }
     }
     if let Some(http) = &handler.http_get {
-        probe::http_get(container, http, PATIENCE).await?;
+        probe::hook(container, http, PATIENCE).await?;
     }
     Ok(())
 }

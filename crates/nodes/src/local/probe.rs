@@ -2,6 +2,7 @@
 
 mod grpc;
 mod network;
+mod page;
 mod tls;
 
 use std::{sync::Arc, time::Duration};
@@ -11,7 +12,7 @@ use k8s_openapi::api::core::v1::{Container, Probe};
 use super::{exec::Entrance, runtime::Inner};
 use crate::{lifecycle::Report, pod::Pod};
 
-pub(super) use network::http_get;
+pub(super) use page::hook;
 
 /// When and how often a probe is made, and what it takes to change one's mind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +144,7 @@ impl<F: Fn(Report)> Prober<'_, F> {
                 Err(error) => Err(error.to_string()),
             }
         } else if let Some(http) = &probe.http_get {
-            network::http_get(self.container, http, patience).await
+            page::probe(self.container, http, patience).await
         } else if let Some(tcp) = &probe.tcp_socket {
             network::tcp(self.container, tcp, patience).await
         } else if let Some(action) = &probe.grpc {
