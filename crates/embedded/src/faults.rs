@@ -125,7 +125,8 @@ impl Faults {
         self.client_of(&Instance::new(component), user)
     }
 
-    /// Puts the faults in front of any client, such as one over TLS or of a real cluster.
+    /// Puts the faults in front of any client, such as one over TLS or of a real cluster. An exec, attach or port-forward that
+    /// stands already is out of their reach there: it goes on through every outage.
     pub fn wrap(&self, component: &str, client: Client) -> Client {
         let namespace = client.default_namespace().to_owned();
         let inner = service_fn(move |request| {

@@ -20,8 +20,14 @@ use hyper_util::{
     server::conn::auto,
     service::TowerToHyperService,
 };
-use maar_streams::dial::{BoxedIo, Dial, Dialing};
-use tokio::io::{AsyncRead, AsyncWrite};
+use maar_streams::{
+    Way, carry,
+    dial::{BoxedIo, Dial, Dialing},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::watch,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{clock::Clock, console::Console, pods::SharedTable, runtime::Runtime};
@@ -114,18 +120,38 @@ impl<R: Runtime, C: Console> Dial for Kubelet<R, C> {
         let (name, cut_off) = {
             let table = self.table.lock();
             let entry = table.nodes.get(node)?;
-            (entry.name.clone(), entry.failures.network)
+            (entry.name.clone(), entry.cut_off.subscribe())
         };
-        if cut_off {
+        if *cut_off.borrow() {
             let message = format!("no route to node {name}");
             return Some(Box::pin(async { Err(io::Error::new(io::ErrorKind::HostUnreachable, message)) }));
         }
-        let (near, far) = tokio::io::duplex(64 * 1024);
+        let (near, before) = tokio::io::duplex(64 * 1024);
+        let (behind, far) = tokio::io::duplex(64 * 1024);
         let router = self.router(Scope::Node(name));
         let serving = self.serve(far, router);
         Some(Box::pin(async move {
+            tokio::spawn(async move { carry(&Cable { cut_off }, before, behind).await });
             tokio::spawn(serving);
             Ok(Box::new(near) as BoxedIo)
         }))
+    }
+}
+
+/// What a connection to a node runs over. While it is cut nothing passes, and nobody is told.
+struct Cable {
+    cut_off: watch::Receiver<bool>,
+}
+
+impl Way for Cable {
+    async fn open(&self) -> bool {
+        self.cut_off.clone().wait_for(|cut| !cut).await.is_ok()
+    }
+
+    async fn shut(&self) {
+        if self.cut_off.clone().wait_for(|cut| *cut).await.is_err() {
+            // The node is gone, and with it who could cut.
+            std::future::pending::<()>().await;
+        }
     }
 }

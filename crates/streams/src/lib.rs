@@ -19,6 +19,7 @@ mod status;
 mod terminal;
 mod transport;
 mod upgrade;
+mod way;
 mod websocket;
 
 #[cfg(test)]
@@ -38,3 +39,4 @@ pub use status::ExitStatus;
 pub use terminal::{TerminalSize, TerminalSizes};
 pub use transport::{BoxReader, BoxWriter};
 pub use upgrade::UpgradeError;
+pub use way::{Way, carry};

@@ -309,6 +309,13 @@ async fn a_connection_that_has_switched_protocols_is_cut_too() {
     let mut word = [0; 3];
     far.read_exact(&mut word).await.unwrap();
     assert_eq!(&word, b"one");
+    faults.disconnect_component("a", Outage::Hang);
+    near.write_all(b"two").await.unwrap();
+    let hour = Duration::from_hours(1);
+    assert!(tokio::time::timeout(hour, far.read(&mut word)).await.is_err(), "nothing comes through");
+    faults.heal();
+    far.read_exact(&mut word).await.unwrap();
+    assert_eq!(&word, b"two");
     dying.die();
     assert_eq!(dead.read(&mut word).await.unwrap(), 0, "what a dead component had open is closed");
     faults.disconnect_component("a", Outage::Refuse);

@@ -68,27 +68,22 @@ impl Wire {
     }
 
     /// Carries bytes both ways until either end is closed, the component dies, or its way to the cluster is cut.
-    pub(crate) async fn carry(self, mut near: DuplexStream, mut far: DuplexStream) {
-        let name = &self.instance.name;
-        let cut = async {
-            loop {
-                self.plan.gate.cut_off(name).await;
-                // One that only hangs is waited for; what is on its way goes on then.
-                if self.plan.gate.pass(name).await.is_err() {
-                    return;
-                }
-            }
-        };
-        let carried = async {
-            tokio::select! {
-                _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
-                () = cut => {}
-            }
-        };
+    pub(crate) async fn carry(self, near: DuplexStream, far: DuplexStream) {
         tokio::select! {
-            () = carried => {}
+            () = maar_streams::carry(&self, near, far) => {}
             () = self.instance.death() => {}
         }
+    }
+}
+
+/// An outage that only hangs is waited for; what is on its way goes on then.
+impl maar_streams::Way for Wire {
+    async fn open(&self) -> bool {
+        self.plan.gate.pass(&self.instance.name).await.is_ok()
+    }
+
+    async fn shut(&self) {
+        self.plan.gate.cut_off(&self.instance.name).await;
     }
 }
 

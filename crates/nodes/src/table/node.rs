@@ -8,6 +8,7 @@ use std::{
 
 use k8s_openapi::api::core::v1::Taint;
 use maar_api::{Quantity, ResourceList};
+use tokio::sync::watch;
 
 use super::cards::{CardBoard, CardHolder};
 use crate::{
@@ -30,6 +31,8 @@ pub(crate) struct NodeEntry {
     /// What it offers now.
     pub(crate) allocatable: Arc<ResourceList>,
     pub(crate) failures: Failures,
+    /// Whether nothing reaches it, for connections that stand.
+    pub(crate) cut_off: watch::Sender<bool>,
     pub(crate) cards: Option<CardBoard>,
     /// Pods have the address of the node.
     pub(crate) shared_network: bool,
@@ -56,6 +59,7 @@ impl NodeEntry {
             sound: allocatable.clone(),
             allocatable,
             failures: Failures::default(),
+            cut_off: watch::Sender::new(false),
             cards: cards.map(CardBoard::new),
             shared_network: false,
             used: ResourceList::new(),
@@ -68,6 +72,7 @@ impl NodeEntry {
     /// Breaks or heals it. Broken cards are not offered any more, but who holds one keeps it.
     pub(crate) fn set_failures(&mut self, failures: Failures) {
         self.failures = failures;
+        self.cut_off.send_replace(failures.network);
         self.allocatable = self.sound.clone();
         if let Some(board) = &self.cards
             && failures.cards > 0

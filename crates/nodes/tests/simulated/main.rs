@@ -5,6 +5,7 @@ mod absent;
 mod events;
 mod fleet;
 mod metrics;
+mod network;
 
 use std::{sync::Arc, time::Duration};
 
