@@ -111,8 +111,8 @@ pub(crate) struct ContainerLife {
     /// Started up, as its startup probe says.
     pub(crate) up: bool,
     pub(crate) ready: bool,
-    /// The probe that found it unhealthy: it is to be stopped and started again.
-    pub(crate) unhealthy: Option<Probe>,
+    /// The probe that found it unhealthy: it is to be stopped and started again, within the grace of the probe if it has one.
+    pub(crate) unhealthy: Option<(Probe, Option<Duration>)>,
 }
 
 /// What a container is doing.
@@ -172,8 +172,11 @@ pub(crate) enum Report {
     /// The startup probe passed.
     Up,
     Ready(bool),
-    /// A liveness or startup probe failed too often.
-    Unhealthy(Probe),
+    /// A liveness or startup probe failed too often. It may know a grace of its own.
+    Unhealthy {
+        probe: Probe,
+        grace: Option<Duration>,
+    },
     /// Something people should hear of that changes nothing by itself.
     Note {
         reason: &'static str,
@@ -321,7 +324,7 @@ impl ContainerLife {
         let fits = match report {
             Report::Started { .. } | Report::Refused { .. } => matches!(self.state, State::Starting { .. }),
             Report::Exited { .. } => self.is_active(),
-            Report::Up | Report::Ready(_) | Report::Unhealthy(_) => {
+            Report::Up | Report::Ready(_) | Report::Unhealthy { .. } => {
                 matches!(self.state, State::Running { .. })
             }
             Report::Note { .. } => true,
@@ -352,7 +355,7 @@ impl ContainerLife {
             Report::Ready(ready) => {
                 self.ready = ready && !matches!(self.state, State::Running { stop: Some(_), .. });
             }
-            Report::Unhealthy(probe) => self.unhealthy = Some(probe),
+            Report::Unhealthy { probe, grace } => self.unhealthy = Some((probe, grace)),
         }
         None
     }

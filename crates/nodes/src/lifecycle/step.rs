@@ -104,7 +104,7 @@ impl Stepper<'_> {
             State::Running { stop: Some(stop), .. } if stop.deadline <= deadline => return,
             State::Running { stop, .. } => {
                 if stop.is_none() {
-                    let what = What::Killing(container.unhealthy);
+                    let what = What::Killing(container.unhealthy.map(|(probe, _)| probe));
                     self.step.news.push(Happening { container: Some(position), what });
                 }
                 let since = stop.map_or(self.now, |stop| stop.since);
@@ -142,8 +142,8 @@ impl Stepper<'_> {
 
     fn stop_unhealthy(&mut self) {
         for position in 0..self.life.containers.len() {
-            if self.life.containers[position].unhealthy.is_some() {
-                self.stop(position, after(self.now, self.pod.template.grace));
+            if let Some((_, grace)) = self.life.containers[position].unhealthy {
+                self.stop(position, after(self.now, grace.unwrap_or(self.pod.template.grace)));
             }
         }
     }

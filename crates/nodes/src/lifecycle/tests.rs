@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{
-    ContainerLife, Happening, Life, Probe, Report, State, What,
+    Action, ContainerLife, Happening, Life, Probe, Report, State, What,
     resume::{Survival, resume},
     status::{Host, render},
 };
@@ -470,8 +470,20 @@ fn a_container_on_its_way_out_does_not_become_ready() {
     container.state = State::Running { since, stop: None };
     container.report(Report::Ready(true));
     assert!(container.ready);
-    container.report(Report::Unhealthy(Probe::Liveness));
-    assert_eq!(container.unhealthy, Some(Probe::Liveness));
+    container.report(Report::Unhealthy { probe: Probe::Liveness, grace: None });
+    assert_eq!(container.unhealthy, Some((Probe::Liveness, None)));
+}
+
+#[test]
+fn an_unhealthy_container_has_the_grace_of_its_probe_or_that_of_its_pod() {
+    for (grace, want) in [(None, 30), (Some(3), 3), (Some(300), 300)] {
+        let mut story = Story::new(one("Always"), &[]);
+        story.until(2);
+        let grace = grace.map(std::time::Duration::from_secs);
+        story.life.report(0, Report::Unhealthy { probe: Probe::Liveness, grace });
+        let step = super::step::step(&story.pod, &mut story.life, at(2));
+        assert_eq!(step.actions, [Action::Stop { container: 0, deadline: at(2 + want) }], "{grace:?}");
+    }
 }
 
 #[test]

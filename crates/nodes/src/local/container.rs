@@ -27,7 +27,11 @@ use super::{
     process::{self, Pipes, Started},
     runtime::{Control, Entry, Inner},
 };
-use crate::{clock::Clock, lifecycle::Report, pod::Pod};
+use crate::{
+    clock::Clock,
+    lifecycle::{Report, after},
+    pod::Pod,
+};
 use prepare::Prepared;
 
 /// How much a termination message may hold.
@@ -35,6 +39,8 @@ const LONGEST_MESSAGE: u64 = 4096;
 /// After its process has ended, a container's output is read this long: a process that left the sandbox's first one
 /// behind cannot hold a pipe open, but a slow disk can.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
+/// So long a container has to end once it was asked to, even if its hook took all of its grace or there is none.
+const SHORTEST_NOTICE: Duration = Duration::from_secs(2);
 
 /// Something a container wrote.
 #[derive(Debug, Clone)]
@@ -165,7 +171,9 @@ async fn end_when_asked(
     if let Some(first) = process::inner(number) {
         process::signal(first, prepared.stop_signal);
     }
+    let notice = after(clock.now(), SHORTEST_NOTICE);
     time_is_up(clock, &mut wishes).await;
+    clock.sleep_until(Some(notice)).await;
     process::kill_sandbox(number);
 }
 

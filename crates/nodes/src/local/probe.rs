@@ -79,7 +79,7 @@ pub(super) async fn watch(
     if let Some(probe) = &container.startup_probe
         && !prober.until_decided(probe).await
     {
-        return report(Report::Unhealthy(crate::lifecycle::Probe::Startup));
+        return report(unhealthy(crate::lifecycle::Probe::Startup, probe));
     }
     report(Report::Up);
     let readiness = async {
@@ -91,12 +91,17 @@ pub(super) async fn watch(
         prober
             .follow("Liveness", probe, |alive| {
                 if !alive {
-                    report(Report::Unhealthy(crate::lifecycle::Probe::Liveness));
+                    report(unhealthy(crate::lifecycle::Probe::Liveness, probe));
                 }
             })
             .await;
     };
     tokio::join!(readiness, liveness);
+}
+
+fn unhealthy(kind: crate::lifecycle::Probe, probe: &Probe) -> Report {
+    let seconds = probe.termination_grace_period_seconds.and_then(|seconds| u64::try_from(seconds).ok());
+    Report::Unhealthy { probe: kind, grace: seconds.map(Duration::from_secs) }
 }
 
 struct Prober<'a, F> {

@@ -2,7 +2,10 @@
 
 use std::{path::Path, process::Stdio};
 
-use kube::{Api, api::DeleteParams};
+use kube::{
+    Api,
+    api::{DeleteParams, LogParams},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -108,6 +111,27 @@ async fn people_hear_of_starts_probes_hooks_and_ends() {
     world.until("probed", again).await;
     world.pods().delete("probed", &DeleteParams::default()).await.expect("deletable");
     world.event("probed", "Killing", "Stopping container main").await;
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_has_a_moment_to_end_after_a_hook_that_took_all_of_its_grace() {
+    let Some(world) = world().await else { return };
+    let mut container = shell(
+        "trap 'echo asked; sleep 0.5; echo ended; exit 0' TERM; echo ready; while :; do sleep 0.05; done",
+    );
+    container["lifecycle"] = json!({ "preStop": { "exec": { "command": ["sleep", "100"] } } });
+    let mut spec = never(&container);
+    spec["terminationGracePeriodSeconds"] = json!(1);
+    world.create("hooked", spec).await;
+    world.phase("hooked", "Running").await;
+    world.hears("hooked", "ready").await;
+    let follow = LogParams { follow: true, ..LogParams::default() };
+    let mut log = std::pin::pin!(world.pods().log_stream("hooked", &follow).await.expect("a stream"));
+    world.pods().delete("hooked", &DeleteParams::default()).await.expect("deletable");
+    let mut text = String::new();
+    futures::AsyncReadExt::read_to_string(&mut log, &mut text).await.expect("it ends");
+    assert_eq!(text, "ready\nasked\nended\n");
     world.end().await;
 }
 
