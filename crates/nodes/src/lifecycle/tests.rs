@@ -204,9 +204,28 @@ fn plain_lives() {
     ]);
 }
 
+fn one_with_rule() -> Value {
+    let rule = json!({ "action": "Restart", "exitCodes": { "operator": "In", "values": [3] } });
+    json!({ "restartPolicy": "Never", "containers": [
+        { "name": "c", "restartPolicy": "Never", "restartPolicyRules": [rule] },
+    ] })
+}
+
 #[test]
 fn restarts_and_back_off() {
     check(&[
+        (
+            "a rule of the container restarts it",
+            one_with_rule(),
+            &[("run-time", "10s"), ("exit-code", "3")],
+            &[(10, "Running | c=running/0*"), (11, "Running | c=running/1*")],
+        ),
+        (
+            "no rule is about that exit code",
+            one_with_rule(),
+            &[("run-time", "10s"), ("exit-code", "4")],
+            &[(11, "Failed | c=Error:4/0")],
+        ),
         (
             "back-off doubles to five minutes",
             one("Always"),

@@ -9,7 +9,12 @@ use std::{
 use maar_api::{Quantity, resources::PodResources};
 use serde::Deserialize;
 
-use super::{Behaviour, PodObject, behaviour::Annotations, load::Load};
+use super::{
+    Behaviour, PodObject,
+    behaviour::Annotations,
+    load::Load,
+    restart::{self, RestartRule},
+};
 
 /// When a container that ended is started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
@@ -56,6 +61,7 @@ pub(crate) struct Container {
     pub(crate) role: Role,
     /// The container's own policy, where it has one and is not a sidecar.
     pub(crate) restart_policy: Option<RestartPolicy>,
+    pub(crate) restart_rules: Box<[RestartRule]>,
     pub(crate) requests: Amounts,
     pub(crate) limits: Amounts,
     /// `initialDelaySeconds` of the readiness probe, if there is one.
@@ -130,6 +136,9 @@ impl Template {
 
     /// Whether `container` is started again after it ended with `exit_code`, the Pod being alive.
     pub(crate) fn restarts(&self, container: &Container, exit_code: i32) -> bool {
+        if restart::restarts(&container.restart_rules, exit_code) {
+            return true;
+        }
         let policy = container.restart_policy.unwrap_or(self.restart_policy);
         match (container.role, policy) {
             (Role::Sidecar, _) | (Role::Main, RestartPolicy::Always) => true,
@@ -174,6 +183,7 @@ struct ContainerSpec {
     name: String,
     image: Option<String>,
     restart_policy: Option<RestartPolicy>,
+    restart_policy_rules: Option<Box<[RestartRule]>>,
     resources: Option<Resources>,
     readiness_probe: Option<Probe>,
     startup_probe: Option<Probe>,
@@ -211,6 +221,7 @@ impl ContainerSpec {
             image: self.image.unwrap_or_default().into(),
             role,
             restart_policy: self.restart_policy.filter(|_| role != Role::Sidecar),
+            restart_rules: self.restart_policy_rules.unwrap_or_default(),
             requests: amounts(resources.requests),
             limits: amounts(resources.limits),
             readiness_delay: self.readiness_probe.map(|probe| probe.delay()),
@@ -285,6 +296,7 @@ mod tests {
             image: "".into(),
             role,
             restart_policy,
+            restart_rules: [].into(),
             requests: [].into(),
             limits: [].into(),
             readiness_delay: None,
