@@ -236,7 +236,7 @@ async fn lead(tasks: Vec<(&'static str, Start)>, context: Context, drain: Durati
             term = context.leadership.acquired() => term,
         };
         let stop = context.shutdown.child_token();
-        let client = fenced(&context.client, context.leadership.clone());
+        let client = fenced(&context.client, Leadership::during(term.clone()));
         let mut supervisor = Supervisor::new(stop.clone(), drain);
         for (name, start) in &tasks {
             let context = Context { client: client.clone(), shutdown: stop.clone(), ..context.clone() };

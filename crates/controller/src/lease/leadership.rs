@@ -34,6 +34,11 @@ impl Leadership {
         Self(receiver)
     }
 
+    /// That of one term only: what its work has left behind must not write in a later one.
+    pub fn during(term: Term) -> Self {
+        Self(watch::channel(Some(term)).1)
+    }
+
     /// Whether this process leads at this very moment.
     pub fn is_leader(&self) -> bool {
         self.guard().is_ok()
@@ -151,7 +156,8 @@ mod tests {
         assert!(announcer.extend(1, Instant::now() + Duration::from_secs(10)));
         // Work of the first term must not come back to life.
         assert!(first.lost().is_cancelled() && !first.is_current());
-        assert!(leadership.is_leader());
+        assert!(leadership.is_leader() && !Leadership::during(first).is_leader());
+        assert!(Leadership::during(leadership.guard().unwrap()).is_leader());
     }
 
     #[tokio::test(start_paused = true)]
