@@ -67,8 +67,9 @@ impl Card<'_> {
         let wave = wave(now, phases);
         let sum: f64 =
             loads.iter().map(|load| f64::from(load.low) + wave * f64::from(load.high - load.low)).sum();
-        let utilization = if self.broken { 0.0 } else { sum.min(100.0).round() };
-        let used: f64 = loads.iter().map(|load| memory(load.memory, total)).sum();
+        // The sum of nothing is minus zero, and is printed as that.
+        let utilization = if self.broken { 0.0 } else { sum.min(100.0).round() + 0.0 };
+        let used: f64 = loads.iter().map(|load| memory(load.memory, total)).sum::<f64>() + 0.0;
         let Power { idle, full } = self.kind.power;
         let work = utilization / 100.0;
         Reading {
@@ -134,6 +135,7 @@ pub(crate) mod tests {
         assert!(
             (idle.power - 60.0).abs() < f64::EPSILON && idle.utilization == 0.0 && idle.memory_used == 0.0
         );
+        assert_eq!(format!("{} {}", idle.utilization, idle.memory_used), "0 0");
         let broken = Card { broken: true, ..card };
         assert!(broken.reading(&[Load::default()], Timestamp::UNIX_EPOCH).utilization == 0.0);
     }
