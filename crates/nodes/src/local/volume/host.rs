@@ -43,7 +43,8 @@ pub(super) fn allowed(path: &Path, roots: &[PathBuf]) -> Option<PathBuf> {
     if path.components().any(|part| matches!(part, Component::ParentDir)) {
         return None;
     }
-    let existing = path.ancestors().find(|ancestor| ancestor.exists())?;
+    // A link that leads nowhere is there too: making what it names would make it where it points to.
+    let existing = path.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok())?;
     let rest = path.strip_prefix(existing).ok()?;
     let mut real = existing.canonicalize().ok()?;
     // Joining with nothing would leave a slash at the end, which no file has.
@@ -62,12 +63,13 @@ mod tests {
         let root = folder.path().join("volumes");
         std::fs::create_dir(&root).unwrap();
         std::os::unix::fs::symlink("/etc", root.join("link")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("made"), root.join("dangling")).unwrap();
         let roots = [root.clone()];
         assert!(allowed(&root.join("a/b"), &roots).is_some());
-        for bad in
-            [folder.path().join("other"), root.join("../x"), root.join("link/x"), PathBuf::from("/etc")]
-        {
-            assert_eq!(allowed(&bad, &roots), None, "{}", bad.display());
+        let outside = [folder.path().join("other"), PathBuf::from("/etc")];
+        let links = ["../x", "link/x", "dangling", "dangling/x"].map(|path| root.join(path));
+        for bad in outside.iter().chain(&links) {
+            assert_eq!(allowed(bad, &roots), None, "{}", bad.display());
         }
         assert_eq!(allowed(&root, &[]), None);
     }
