@@ -170,8 +170,12 @@ impl Inner {
         self.options.state.join("volumes")
     }
 
-    /// Enters what happened to a container and wakes the kubelet.
+    /// Enters what happened to a container and wakes the kubelet. Of a Pod that was forgotten nobody wants to know.
     pub(super) fn report(&self, uid: &Arc<str>, position: usize, report: Report) {
+        let controls = self.controls.lock();
+        if !controls.contains_key(&(uid.clone(), position)) {
+            return;
+        }
         self.reports.lock().entry(uid.clone()).or_default().push((position, report));
         self.bell.notify_one();
     }
@@ -221,13 +225,14 @@ impl Runtime for LocalRuntime {
     }
 
     fn forget(&self, pod: &Pod) {
-        self.0.reports.lock().remove(&pod.uid);
         let controls: Vec<Arc<Control>> = {
             let mut all = self.0.controls.lock();
             (0..pod.template.containers.len())
                 .filter_map(|position| all.remove(&(pod.uid.clone(), position)))
                 .collect()
         };
+        // After those, without which nothing is reported.
+        self.0.reports.lock().remove(&pod.uid);
         let folder = self.0.folder(&pod.uid);
         self.0.tasks.spawn(async move {
             for control in controls {
@@ -263,23 +268,4 @@ impl Runtime for LocalRuntime {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_uid_cannot_lead_out_of_the_state_directory() {
-        assert_eq!(pod_folder(Path::new("/s"), "0a-1"), Path::new("/s/pods/0a-1"));
-        assert_eq!(pod_folder(Path::new("/s"), "../../etc"), Path::new("/s/pods/etc"));
-    }
-
-    #[test]
-    fn the_earliest_deadline_counts() {
-        let control = Control::new(0);
-        let at = |second| Timestamp::from_second(second).unwrap();
-        control.stop_by(at(10));
-        control.stop_by(at(20));
-        assert_eq!(*control.stop.borrow(), Some(at(10)));
-        control.stop_by(at(5));
-        assert_eq!(*control.stop.borrow(), Some(at(5)));
-    }
-}
+mod tests;
