@@ -1,6 +1,6 @@
 //! What to run for a container: command, user, folder. Pure.
 
-use k8s_openapi::api::core::v1::{Container, PodSpec};
+use k8s_openapi::api::core::v1::{Container, PodSpec, SecurityContext};
 
 use crate::environment::{Variables, expand};
 
@@ -51,9 +51,7 @@ pub(super) fn plan(spec: &PodSpec, container: &Container, variables: &Variables)
     }
     command.extend(words(&container.args));
     let (pod, own) = (spec.security_context.as_ref(), container.security_context.as_ref());
-    if own.and_then(|context| context.privileged) == Some(true) {
-        return Err(Problem::config("privileged containers are not offered by the local node"));
-    }
+    not_offered(spec, own)?;
     let user = own.and_then(|context| context.run_as_user).or(pod.and_then(|context| context.run_as_user));
     let group = own.and_then(|context| context.run_as_group).or(pod.and_then(|context| context.run_as_group));
     let not_root =
@@ -74,6 +72,20 @@ pub(super) fn plan(spec: &PodSpec, container: &Container, variables: &Variables)
         terminal: container.tty == Some(true),
         stdin: container.stdin == Some(true),
     })
+}
+
+/// What would mislead if it were ignored.
+fn not_offered(spec: &PodSpec, own: Option<&SecurityContext>) -> Result<(), Problem> {
+    if own.and_then(|context| context.privileged) == Some(true) {
+        return Err(Problem::config("privileged containers are not offered by the local node"));
+    }
+    let shared = [(spec.host_pid, "hostPID"), (spec.share_process_namespace, "shareProcessNamespace")];
+    if let Some((_, name)) = shared.iter().find(|(wanted, _)| *wanted == Some(true)) {
+        let message =
+            format!("{name} is not offered by the local node: containers see their own processes only");
+        return Err(Problem::config(message));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -120,6 +132,11 @@ mod tests {
         for (container, want) in rows {
             let problem = plan_of(&json!({}), &container).unwrap_err();
             assert_eq!(problem.reason, "CreateContainerConfigError");
+            assert!(problem.message.contains(want), "{problem}");
+        }
+        for want in ["hostPID", "shareProcessNamespace"] {
+            let problem =
+                plan_of(&json!({ want: true }), &json!({ "name": "c", "command": ["a"] })).unwrap_err();
             assert!(problem.message.contains(want), "{problem}");
         }
     }

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use k8s_openapi::api::core::v1::{self, Container};
+use k8s_openapi::api::core::v1::{self, Container, PodSpec};
 use rustix::process::Signal;
 
 use crate::{
@@ -65,7 +65,7 @@ pub(in crate::local) async fn prepare(
     variables.extend(environment::variables(&object, &container, &facts, &sources)?);
     let plan = plan::plan(&spec, &container, &variables)?;
     let mut mounts = mount::mounts(&container, &volumes, &variables)?;
-    let place = Place::make(&folder, name, run, &hostname, inner.options.address)
+    let place = Place::make(&folder, name, run, &hostname, &hosts(&spec, &hostname, inner.options.address))
         .map_err(|error| Problem::create(error.to_string()))?;
     mount::make_sources(&mounts, &volumes)?;
     mounts.extend(place.mounts(&container));
@@ -171,6 +171,15 @@ fn base_variables(inner: &Inner, hostname: &str) -> Variables {
     variables
 }
 
+/// The names that a Pod knows without asking anybody: this machine's, its own and those that it brings.
+fn hosts(spec: &PodSpec, hostname: &str, address: IpAddr) -> String {
+    let own = format!("127.0.0.1\tlocalhost\n::1\tlocalhost\n{address}\t{hostname}\n");
+    spec.host_aliases.iter().flatten().fold(own, |text, alias| {
+        let names = alias.hostnames.as_deref().unwrap_or_default().join("\t");
+        format!("{text}{}\t{names}\n", alias.ip)
+    })
+}
+
 /// The folders and files of one run.
 struct Place {
     own: PathBuf,
@@ -181,7 +190,7 @@ struct Place {
 }
 
 impl Place {
-    fn make(folder: &Path, container: &str, run: u32, hostname: &str, address: IpAddr) -> io::Result<Self> {
+    fn make(folder: &Path, container: &str, run: u32, hostname: &str, hosts: &str) -> io::Result<Self> {
         let own = folder.join("containers").join(container);
         // The files of the run before are gone, its log is kept; the log of the run before that is not.
         erase::remove(&own)?;
@@ -201,7 +210,7 @@ impl Place {
         Ok(Self {
             root,
             message: write("message", String::new())?,
-            hosts: write("hosts", format!("127.0.0.1\tlocalhost\n::1\tlocalhost\n{address}\t{hostname}\n"))?,
+            hosts: write("hosts", hosts.to_owned())?,
             hostname: write("hostname", format!("{hostname}\n"))?,
             own,
         })
@@ -230,11 +239,20 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn aliases_of_a_pod_are_names_of_hosts() {
+        let spec = serde_json::json!({ "containers": [], "hostAliases": [
+            { "ip": "10.0.0.1", "hostnames": ["a", "b"] }, { "ip": "10.0.0.2", "hostnames": ["c"] },
+        ] });
+        let text = hosts(&serde_json::from_value(spec).unwrap(), "p", IpAddr::from([127, 0, 0, 1]));
+        assert!(text.ends_with("127.0.0.1\tp\n10.0.0.1\ta\tb\n10.0.0.2\tc\n"), "{text}");
+    }
+
     /// Root may write everywhere: only as somebody else this shows anything.
     #[test]
     fn a_folder_that_nobody_may_write_to_does_not_keep_a_container_from_its_next_run() {
         let base = tempfile::tempdir().unwrap();
-        let make = |run| Place::make(base.path(), "main", run, "p", IpAddr::from([127, 0, 0, 1]));
+        let make = |run| Place::make(base.path(), "main", run, "p", "");
         let closed = make(0).unwrap().root.join("cache");
         std::fs::create_dir(&closed).unwrap();
         std::fs::write(closed.join("file"), "x").unwrap();
