@@ -1,17 +1,12 @@
 //! One run of a container, from its preparation to its exit.
 
 pub(super) mod prepare;
+mod verdict;
 
-use std::{
-    io::{self, Read, Seek},
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Container;
 use maar_streams::TerminalSize;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
@@ -22,7 +17,7 @@ use tokio::{
 use super::{
     exec::Entrance,
     hooks, limit,
-    log::{self, Output, Splitter, Writer},
+    log::{Output, Splitter, Writer},
     probe,
     process::{self, Pipes, Started},
     runtime::{Control, Entry, Inner},
@@ -34,8 +29,6 @@ use crate::{
 };
 use prepare::Prepared;
 
-/// How much a termination message may hold.
-const LONGEST_MESSAGE: u64 = 4096;
 /// After its process has ended, a container's output is read this long: a process that left the sandbox's first one
 /// behind cannot hold a pipe open, but a slow disk can.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
@@ -269,56 +262,4 @@ where
     if let Err(error) = splitter.finish(|line, complete| log.line(output, line, complete)) {
         tracing::warn!("writing a container's log: {error}");
     }
-}
-
-impl Prepared {
-    /// Exit code, reason and message as the status shows them.
-    fn verdict(
-        &self,
-        code: i32,
-        now: Timestamp,
-        since: Timestamp,
-    ) -> (i32, Option<&'static str>, Option<String>) {
-        let said = self.message(code);
-        let quick = now.duration_since(since).as_secs() < 5;
-        if quick
-            && let Some(line) = self.refusal(code)
-        {
-            return (128, Some("StartError"), Some(line));
-        }
-        (code, None, said)
-    }
-
-    fn message(&self, code: i32) -> Option<String> {
-        let bytes = end_of(&self.message_file).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let fall_back = policy(&self.container) == "FallbackToLogsOnError" && code != 0;
-        let text = if text.is_empty() && fall_back { log::tail(&self.log_file) } else { text };
-        (!text.is_empty()).then_some(text)
-    }
-
-    /// What bubblewrap says itself when there is nothing to run, or with a terminal what takes that.
-    fn refusal(&self, code: i32) -> Option<String> {
-        let speaker = match code {
-            1 => "bwrap: ",
-            126 | 127 if self.container.tty == Some(true) => "setsid: failed to execute ",
-            _ => return None,
-        };
-        let text = log::tail(&self.log_file);
-        text.lines().find_map(|line| line.strip_prefix(speaker)).map(str::to_owned)
-    }
-}
-
-/// The last words of a file that may be of any size.
-fn end_of(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = std::fs::File::open(path)?;
-    let start = file.metadata()?.len().saturating_sub(LONGEST_MESSAGE);
-    file.seek(io::SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    file.take(LONGEST_MESSAGE).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn policy(container: &Container) -> &str {
-    container.termination_message_policy.as_deref().unwrap_or("File")
 }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     process::{self, Invocation, Pipes, Screen, Started},
     runtime::Inner,
+    sandbox::WITHOUT_CAPABILITIES,
     variables::DESCRIPTOR,
 };
 use crate::console::Terminal;
@@ -49,25 +50,30 @@ impl Entrance {
 
     async fn invocation(&self, command: &[String], streams: StreamSet) -> io::Result<Invocation> {
         let gone = || io::Error::new(io::ErrorKind::NotFound, "the container is not running");
-        let first = process::settled(self.sandbox, &self.inner.sandbox.bubblewrap).await.ok_or_else(gone)?;
+        let first = process::settled(self.sandbox, &self.inner.sandbox).await.ok_or_else(gone)?;
         let mut arguments: Vec<String> = vec![format!("--target={first}")];
-        let spaces = ["--user", "--preserve-credentials", "--mount", "--pid", "--uts", "--ipc", "--"];
+        let spaces = ["--preserve-credentials", "--mount", "--pid", "--uts", "--ipc"];
         arguments.extend(spaces.map(str::to_owned));
+        if process::is_nested(self.sandbox) {
+            // As root of the namespace that owns the others, and once in those as the user.
+            let nsenter = self.inner.sandbox.nsenter.to_string_lossy().into_owned();
+            arguments.extend([format!("--user=/proc/{}/ns/user", self.sandbox), "--".to_owned(), nsenter]);
+            arguments.extend(["--target=1", "--user", "--preserve-credentials", "--"].map(str::to_owned));
+        } else {
+            arguments.extend(["--user", "--"].map(str::to_owned));
+        }
         if streams.tty {
             let setsid = self.inner.sandbox.setsid.to_string_lossy().into_owned();
             arguments.extend([setsid, "--ctty".to_owned()]);
         }
         if let Some(setpriv) = &self.inner.sandbox.setpriv {
             arguments.push(setpriv.to_string_lossy().into_owned());
-            arguments.extend(
-                ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"].map(str::to_owned),
-            );
+            arguments.extend(WITHOUT_CAPABILITIES.map(str::to_owned));
         }
         let terminal = if streams.tty { "export TERM=xterm-256color; " } else { "" };
         // The folder may have been removed; the root is always there.
-        let script = format!(
-            ". /dev/fd/{DESCRIPTOR}; exec {DESCRIPTOR}<&-; {terminal}cd \"$0\" || cd /; exec \"$@\""
-        );
+        let script =
+            format!(". /dev/fd/{DESCRIPTOR}; exec {DESCRIPTOR}<&-; {terminal}cd \"$0\" || cd /; exec \"$@\"");
         let folder = if self.working_dir.is_empty() { "/" } else { &self.working_dir };
         arguments.extend(["/bin/sh", "-c", &script, folder].map(str::to_owned));
         arguments.extend(command.iter().cloned());

@@ -13,7 +13,7 @@ use pty_process::{OwnedReadPty, OwnedWritePty};
 use rustix::process::{Pid, Signal};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use super::{spawner::Spawner, variables::DESCRIPTOR};
+use super::{sandbox::Sandbox, spawner::Spawner, variables::DESCRIPTOR};
 
 /// Setting up a sandbox takes milliseconds; a busy machine is given seconds.
 const SETTLING_PAUSE: Duration = Duration::from_millis(5);
@@ -137,12 +137,12 @@ pub(super) fn inner(bubblewrap: u32) -> Option<u32> {
 
 /// Waits until the sandbox of a bubblewrap process is set up and its command runs in it: entering it before would lead
 /// to a half-built place.
-pub(super) async fn settled(bubblewrap: u32, program: &Path) -> Option<u32> {
-    let program = program.canonicalize().ok()?;
+pub(super) async fn settled(bubblewrap: u32, sandbox: &Sandbox) -> Option<u32> {
+    let makers = [Some(&sandbox.bubblewrap), sandbox.unshare.as_ref()].map(|path| path?.canonicalize().ok());
     for _ in 0..SETTLING_LOOKS {
         if let Some(first) = inner(bubblewrap) {
             let runs = std::fs::read_link(format!("/proc/{first}/exe"));
-            if runs.is_ok_and(|runs| runs != program) {
+            if runs.is_ok_and(|runs| !makers.contains(&Some(runs))) {
                 return Some(first);
             }
         } else if !Path::new(&format!("/proc/{bubblewrap}")).exists() {
@@ -151,6 +151,12 @@ pub(super) async fn settled(bubblewrap: u32, program: &Path) -> Option<u32> {
         tokio::time::sleep(SETTLING_PAUSE).await;
     }
     inner(bubblewrap)
+}
+
+/// Whether the sandbox of a bubblewrap process has two user namespaces: one that bubblewrap is in, and one of its user.
+pub(super) fn is_nested(bubblewrap: u32) -> bool {
+    let of = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/user")).ok();
+    of(&bubblewrap.to_string()) != of("self")
 }
 
 /// Sends a signal to a process; one that is gone needs none.

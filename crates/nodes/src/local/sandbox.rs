@@ -26,6 +26,10 @@ const ETC: [&str; 12] = [
     "/etc/ssl",
 ];
 
+/// How `setpriv` is told to give up all capabilities for what follows.
+pub(super) const WITHOUT_CAPABILITIES: [&str; 4] =
+    ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"];
+
 /// The programs that make sandboxes on this machine.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
@@ -34,6 +38,9 @@ pub struct Sandbox {
     pub(super) nsenter: PathBuf,
     /// Gives a terminal to what is entered with.
     pub(super) setsid: PathBuf,
+    /// Makes users other than root that can be entered. Bubblewrap alone has two user namespaces for them, of which the
+    /// first owns all others and holds no process: only root gets into those. Without this program it is left to it.
+    pub(super) unshare: Option<PathBuf>,
     /// Gives up capabilities when entering; without it exec has those of the sandbox's user namespace.
     pub(super) setpriv: Option<PathBuf>,
     pub(super) version: String,
@@ -71,7 +78,15 @@ pub async fn find_sandbox() -> Result<Sandbox, Unavailable> {
         }
         _ => return Err(unavailable(format!("{} could not be run", bubblewrap.display()))),
     };
-    let sandbox = Sandbox { bubblewrap, nsenter, setsid, setpriv: find("setpriv"), version };
+    let unshare = match find("unshare") {
+        Some(unshare) => {
+            let help = output(Command::new(&unshare).arg("--help")).await;
+            let knows = |text: &[u8]| String::from_utf8_lossy(text).contains("--map-user");
+            matches!(help, Ok(Ok(help)) if knows(&help.stdout)).then_some(unshare)
+        }
+        None => None,
+    };
+    let sandbox = Sandbox { bubblewrap, nsenter, setsid, unshare, setpriv: find("setpriv"), version };
     let trial = Layout { hostname: "trial", command: &["true".to_owned()], ..Layout::default() };
     match output(Command::new(&sandbox.bubblewrap).args(trial.arguments())).await {
         Ok(Ok(output)) if output.status.success() => Ok(sandbox),
@@ -83,6 +98,18 @@ pub async fn find_sandbox() -> Result<Sandbox, Unavailable> {
     }
 }
 
+impl Sandbox {
+    /// The program that makes a sandbox, and its arguments.
+    pub(super) fn start(&self, layout: &Layout<'_>) -> (PathBuf, Vec<String>) {
+        let mut arguments = layout.arguments();
+        let Some(unshare) = layout.unshare else { return (self.bubblewrap.clone(), arguments) };
+        let bubblewrap = self.bubblewrap.to_string_lossy().into_owned();
+        let before = ["--user", "--map-root-user", "--"].map(str::to_owned);
+        arguments.splice(0..0, before.into_iter().chain([bubblewrap]));
+        (unshare.to_owned(), arguments)
+    }
+}
+
 /// How the sandbox of one container looks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layout<'a> {
@@ -91,6 +118,10 @@ pub(super) struct Layout<'a> {
     pub(super) hostname: &'a str,
     pub(super) user: u32,
     pub(super) group: u32,
+    /// What makes the user and group inside, bubblewrap itself being root of a user namespace.
+    pub(super) unshare: Option<&'a Path>,
+    /// What gives up the capabilities that every first user of a namespace has.
+    pub(super) setpriv: Option<&'a Path>,
     pub(super) working_dir: &'a str,
     /// It finds its variables in a file that is open for it.
     pub(super) variables: bool,
@@ -105,15 +136,14 @@ impl Layout<'_> {
     /// The arguments of bubblewrap.
     pub(super) fn arguments(&self) -> Vec<String> {
         let mut list = Arguments::default();
-        list.push(&[
-            "--unshare-user",
-            "--unshare-pid",
-            "--unshare-ipc",
-            "--unshare-uts",
-            "--unshare-cgroup-try",
-        ]);
+        list.push(&["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
         list.push(&["--die-with-parent", "--as-pid-1", "--cap-drop", "ALL", "--hostname", self.hostname]);
-        list.push(&["--uid", &self.user.to_string(), "--gid", &self.group.to_string()]);
+        if self.unshare.is_some() {
+            // Whoever makes a user out of root must have this; it ends where that user begins.
+            list.push(&["--cap-add", "CAP_SETFCAP"]);
+        } else {
+            list.push(&["--unshare-user", "--uid", &self.user.to_string(), "--gid", &self.group.to_string()]);
+        }
         if self.terminal.is_none() {
             list.push(&["--new-session"]);
         }
@@ -147,6 +177,14 @@ impl Layout<'_> {
             list.push(&["--args", &DESCRIPTOR.to_string()]);
         }
         list.push(&["--"]);
+        if let Some(unshare) = self.unshare {
+            let (user, group) = (format!("--map-user={}", self.user), format!("--map-group={}", self.group));
+            list.push(&[&unshare.to_string_lossy(), "--user", &user, &group, "--"]);
+            if let Some(setpriv) = self.setpriv {
+                list.push(&[&setpriv.to_string_lossy()]);
+                list.push(&WITHOUT_CAPABILITIES);
+            }
+        }
         if let Some(setsid) = self.terminal {
             list.push(&[&setsid.to_string_lossy(), "--ctty"]);
         }
@@ -191,7 +229,9 @@ mod tests {
         for folder in ["/work/deep", "/tmp/x", "/database"] {
             assert!(made(folder), "{folder}");
         }
-        for folder in ["", "relative", "/a/../../oldroot", "/proc/1/root/x", "/dev/fd/3", "/data", "/data/link"] {
+        for folder in
+            ["", "relative", "/a/../../oldroot", "/proc/1/root/x", "/dev/fd/3", "/data", "/data/link"]
+        {
             assert!(!made(folder), "{folder}");
         }
     }
@@ -226,7 +266,18 @@ mod tests {
         }
         assert!(text.ends_with("-- sleep 1"));
         assert!(!text.contains("--bind /etc"));
-        let with = Layout { terminal: Some(Path::new("/usr/bin/setsid")), ..layout }.arguments().join(" ");
-        assert!(with.ends_with("-- /usr/bin/setsid --ctty sleep 1") && !with.contains("--new-session"), "{with}");
+        let with =
+            Layout { terminal: Some(Path::new("/usr/bin/setsid")), ..layout.clone() }.arguments().join(" ");
+        let unshare = Some(Path::new("/usr/bin/unshare"));
+        let inside = Layout { unshare, ..layout }.arguments().join(" ");
+        assert!(
+            inside.ends_with("-- /usr/bin/unshare --user --map-user=1000 --map-group=0 -- sleep 1"),
+            "{inside}"
+        );
+        assert!(!inside.contains("--unshare-user") && !inside.contains("--uid"), "{inside}");
+        assert!(
+            with.ends_with("-- /usr/bin/setsid --ctty sleep 1") && !with.contains("--new-session"),
+            "{with}"
+        );
     }
 }

@@ -194,7 +194,8 @@ async fn exec_enters_the_sandbox_with_a_real_terminal() {
 async fn no_value_of_a_variable_is_in_the_list_of_processes() {
     let Some(world) = world().await else { return };
     let mut container = shell("printenv TOKEN; sleep 1000");
-    container["env"] = json!([{ "name": "TOKEN", "value": "it's-a-secret-marker" }, { "name": "a.b", "value": "odd" }]);
+    container["env"] =
+        json!([{ "name": "TOKEN", "value": "it's-a-secret-marker" }, { "name": "a.b", "value": "odd" }]);
     world.create("host", never(&container)).await;
     world.phase("host", "Running").await;
     world.hears("host", "it's-a-secret-marker").await;
@@ -226,7 +227,35 @@ async fn a_shell_as_container_has_its_terminal_to_itself() {
     assert!(!world.logs("shell").await.contains("can't"), "{}", world.logs("shell").await);
     let missing = world.phase("missing", "Failed").await;
     let exit = &missing["status"]["containerStatuses"][0]["state"]["terminated"];
-    assert_eq!((exit["exitCode"].as_i64(), exit["reason"].as_str()), (Some(128), Some("StartError")), "{exit}");
+    assert_eq!(
+        (exit["exitCode"].as_i64(), exit["reason"].as_str()),
+        (Some(128), Some("StartError")),
+        "{exit}"
+    );
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_other_than_root_can_be_entered_by_anybody() {
+    let Some(world) = world().await else { return };
+    let with = |container: Value, user: u32, group: u32| {
+        let mut spec = never(&container);
+        spec["securityContext"] = json!({ "runAsUser": user, "runAsGroup": group });
+        spec
+    };
+    for (name, user, group) in [("both", 1000, 100), ("user", 1000, 0), ("group", 0, 100)] {
+        let line = "id -u; id -g; grep CapEff /proc/self/status; touch /own; stat -c '%u %g' /own";
+        world.create(name, with(shell(&format!("{line}; echo ready; sleep 1000")), user, group)).await;
+        world.phase(name, "Running").await;
+        world.hears(name, "ready").await;
+        let want = format!("{user}\n{group}\nCapEff:\t0000000000000000\n{user} {group}\n");
+        assert_eq!(world.logs(name).await, format!("{want}ready\n"));
+        assert_eq!(exec(&world, name, &["sh", "-c", line]).await, (want, Some("Success".into())));
+    }
+    let missing = json!({ "name": "main", "image": "x", "command": ["/no/such/program"] });
+    world.create("missing", with(missing, 1000, 100)).await;
+    let missing = world.phase("missing", "Failed").await;
+    assert_eq!(missing["status"]["containerStatuses"][0]["state"]["terminated"]["reason"], "StartError");
     world.end().await;
 }
 

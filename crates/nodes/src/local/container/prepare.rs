@@ -69,11 +69,15 @@ pub(in crate::local) async fn prepare(
         .map_err(|error| Problem::create(error.to_string()))?;
     mount::make_sources(&mounts, &volumes)?;
     mounts.extend(place.mounts(&container));
+    let setpriv = inner.sandbox.setpriv.as_deref();
+    let other = plan.user != 0 || plan.group != 0 && setpriv.is_some();
     let layout = Layout {
         root: Some(&place.root),
         hostname: &hostname,
         user: plan.user,
         group: plan.group,
+        unshare: inner.sandbox.unshare.as_deref().filter(|_| other),
+        setpriv,
         working_dir: &plan.working_dir,
         variables: true,
         mounts: &mounts,
@@ -81,9 +85,10 @@ pub(in crate::local) async fn prepare(
         terminal: plan.terminal.then_some(&*inner.sandbox.setsid),
         command: &plan.command,
     };
+    let (program, arguments) = inner.sandbox.start(&layout);
     let invocation = Invocation {
-        program: inner.sandbox.bubblewrap.clone(),
-        arguments: layout.arguments(),
+        program,
+        arguments,
         screen: if plan.terminal { Screen::Handed } else { Screen::None },
         stdin: plan.stdin,
         variables: Some(place.write("arguments", &variables::arguments(&variables))?),

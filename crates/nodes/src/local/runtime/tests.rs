@@ -11,6 +11,7 @@ fn runtime(folder: &Path) -> LocalRuntime {
         bubblewrap: program(),
         nsenter: program(),
         setsid: program(),
+        unshare: None,
         setpriv: None,
         version: String::new(),
     };
