@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, Pod, PodCondition, Taint, Toleration};
+use k8s_openapi::api::core::v1::{Node, Pod, PodCondition, Taint};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use parking_lot::Mutex;
 
@@ -37,21 +37,32 @@ enum Verdict {
     GoAt(Timestamp),
 }
 
-/// Judges a Pod by the taints of its node, each with the time it counts from.
-fn judge(tolerations: &[Toleration], taints: &[(Taint, Timestamp)]) -> Verdict {
+/// Judges a Pod by the taints of its node, each with the time it is there.
+fn judge(pod: &PodView, taints: &[(Taint, Timestamp)]) -> Verdict {
+    let placed = placed_at(pod);
     let mut earliest: Option<Timestamp> = None;
-    for (taint, since) in taints {
-        let mut matching = tolerations.iter().filter(|toleration| tolerates(toleration, taint)).peekable();
+    for (taint, added) in taints {
+        let tolerations = pod.spec.tolerations.iter();
+        let mut matching = tolerations.filter(|toleration| tolerates(toleration, taint)).peekable();
         if matching.peek().is_none() {
             return Verdict::Go;
         }
         let limits = matching.filter_map(|toleration| toleration.toleration_seconds);
         if let Some(seconds) = limits.min() {
-            let end = if seconds <= 0 { *since } else { seconds_after(*since, seconds) };
+            // A Pod that comes to a node tainted long ago tolerates that from then on: else it would be driven off
+            // at once, and the one that replaces it too.
+            let since = placed.map_or(*added, |placed| placed.max(*added));
+            let end = if seconds <= 0 { since } else { seconds_after(since, seconds) };
             earliest = Some(earliest.map_or(end, |known| known.min(end)));
         }
     }
     earliest.map_or(Verdict::Stay, Verdict::GoAt)
+}
+
+/// Since when a Pod is on its node; one that was made for its node, from its beginning.
+fn placed_at(pod: &PodView) -> Option<Timestamp> {
+    let bound = pod.condition("PodScheduled").filter(|scheduled| scheduled.status == "True");
+    bound.and_then(|bound| bound.last_transition_time).or(pod.metadata.creation_timestamp)
 }
 
 impl TaintEviction {
@@ -76,7 +87,7 @@ impl TaintEviction {
             if pod.is_deleting() {
                 continue;
             }
-            match judge(&pod.spec.tolerations, &taints) {
+            match judge(&pod, &taints) {
                 Verdict::Stay => {}
                 Verdict::GoAt(time) if time > now => {
                     let wait = until(time, now);
@@ -88,7 +99,7 @@ impl TaintEviction {
         Ok(next)
     }
 
-    /// The taints that drive Pods off, each with the time it counts from.
+    /// The taints that drive Pods off, each with the time it is there.
     fn driving(&self, name: &str, node: Option<&NodeView>) -> Vec<(Taint, Timestamp)> {
         let taints = node.map(|node| node.spec.taints.as_slice()).unwrap_or_default();
         let driving: Vec<&Taint> = taints.iter().filter(|taint| taint.effect == NO_EXECUTE).collect();
@@ -182,16 +193,19 @@ mod tests {
     use serde_json::{Value, from_value, json};
 
     use super::*;
-    use crate::controllers::view::tests::noon;
+    use crate::controllers::view::ConditionView;
+    use crate::controllers::view::tests::{noon, pod};
+
+    fn taint(key: &str) -> (Taint, Timestamp) {
+        (from_value(json!({"key": key, "effect": "NoExecute"})).unwrap(), noon())
+    }
 
     #[test]
     fn pods_stay_as_long_as_they_tolerate() {
-        let taint = |key: &str| -> (Taint, Timestamp) {
-            (from_value(json!({"key": key, "effect": "NoExecute"})).unwrap(), noon())
-        };
         let judged = |tolerations: Value, keys: &[&str]| {
-            let tolerations: Vec<Toleration> = from_value(tolerations).unwrap();
-            judge(&tolerations, &keys.iter().map(|key| taint(key)).collect::<Vec<_>>())
+            let mut pod = pod("p");
+            pod.spec.tolerations = from_value(tolerations).unwrap();
+            judge(&pod, &keys.iter().map(|key| taint(key)).collect::<Vec<_>>())
         };
         assert_eq!(judged(json!([]), &["a"]), Verdict::Go);
         assert_eq!(judged(json!([]), &[]), Verdict::Stay);
@@ -202,5 +216,24 @@ mod tests {
         let both =
             json!([{"operator": "Exists", "tolerationSeconds": 60}, {"key": "a", "operator": "Exists"}]);
         assert_eq!(judged(both, &["a"]), Verdict::GoAt(seconds_after(noon(), 60)));
+    }
+    #[test]
+    fn a_pod_tolerates_from_when_it_came() {
+        let toleration = json!([{"operator": "Exists", "tolerationSeconds": 300}]);
+        let mut made = pod("p").aged(-100);
+        made.spec.tolerations = from_value(toleration).unwrap();
+        assert_eq!(judge(&made, &[taint("a")]), Verdict::GoAt(seconds_after(noon(), 400)));
+        let scheduled = |status: &str, seconds: i64| ConditionView {
+            kind: "PodScheduled".into(),
+            status: status.into(),
+            last_transition_time: Some(seconds_after(noon(), seconds)),
+            ..ConditionView::default()
+        };
+        made.status.conditions = vec![scheduled("True", 150)];
+        assert_eq!(judge(&made, &[taint("a")]), Verdict::GoAt(seconds_after(noon(), 450)));
+        made.status.conditions = vec![scheduled("False", 150)];
+        assert_eq!(judge(&made, &[taint("a")]), Verdict::GoAt(seconds_after(noon(), 400)));
+        made.spec.tolerations[0].toleration_seconds = Some(i64::MAX);
+        assert_eq!(judge(&made, &[taint("a")]), Verdict::GoAt(Timestamp::MAX), "longer than time goes on");
     }
 }

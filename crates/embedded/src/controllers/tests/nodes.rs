@@ -117,6 +117,23 @@ async fn when_all_nodes_are_silent_nobody_is_driven_off() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pod_that_comes_to_a_tainted_node_stays_for_as_long_as_it_tolerates() {
+    let mut world = World::new(1).await;
+    let nodes: Api<Node> = Api::all(world.client.clone());
+    let taint = json!({"spec": {"taints": [{"key": "upkeep", "effect": "NoExecute"}]}});
+    nodes.patch("node-0", &PatchParams::default(), &Patch::Merge(taint)).await.unwrap();
+    world.pass(Duration::from_mins(5)).await;
+    let tolerant = json!({"tolerations": [
+        {"key": "upkeep", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}]});
+    world.create::<Deployment>(deployment(1, tolerant)).await;
+    world.wait("the Pod to run", async |world| nodes_of(world).await == ["node-0"]).await;
+    let first = world.names::<Pod>().await;
+    world.pass(Duration::from_secs(50)).await;
+    assert_eq!(world.names::<Pod>().await, first, "the taint is old, but the Pod is not");
+    world.wait("another Pod in its place", async |world| world.names::<Pod>().await != first).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pod_that_fits_nowhere_says_why_and_starts_when_it_does() {
     let mut world = World::new(2).await;
     let closed = json!({"spec": {"unschedulable": true}});
