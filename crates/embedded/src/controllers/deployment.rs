@@ -172,7 +172,7 @@ impl DeploymentController {
         let (namespace, name) = names(deployment);
         let change = |deployment: &mut Deployment| {
             let status = deployment.status.get_or_insert_default();
-            status.collision_count = Some(status.collision_count.unwrap_or(0) + 1);
+            status.collision_count = Some(status.collision_count.unwrap_or(0).saturating_add(1));
         };
         self.base.local.modify_status(namespace, name, change).await.map(|_: Deployment| ())
     }

@@ -97,7 +97,7 @@ impl DisruptionController {
                 by_owner.insert(uid, replicas);
             }
         }
-        by_owner.values().sum()
+        by_owner.values().copied().fold(0, i32::saturating_add)
     }
 
     /// The topmost controller of an object that says how many it wants, so many steps up at most: owners can be made to

@@ -1,15 +1,24 @@
 //! Runs one controller: follows its tables, keeps the set of keys that are due, reconciles one at a time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+mod due;
+
+#[cfg(test)]
+mod tests;
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use due::Due;
+use futures::FutureExt as _;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Again, BoxController};
 use crate::status::ApiError;
-use crate::store::{Follower, Key, Store};
+use crate::store::{Event, Follower, Key, Store};
 
 const FIRST_RETRY: Duration = Duration::from_millis(5);
 const LAST_RETRY: Duration = Duration::from_mins(1);
@@ -20,109 +29,20 @@ struct Follow {
     at: u64,
 }
 
-/// Keys in the order they became due, each at most once.
-#[derive(Default)]
-struct Due {
-    order: VecDeque<Key>,
-    present: BTreeSet<Key>,
-    /// Keys to be looked at later; a key has at most one such time, the earliest asked for.
-    timers: BTreeMap<(Instant, u64), Key>,
-    timer_of: HashMap<Key, (Instant, u64)>,
-    next_timer: u64,
-    /// The least time between two looks at one key, and when keys were looked at within that time.
-    pace: Duration,
-    looked: HashMap<Key, Instant>,
-}
-
-impl Due {
-    /// As soon as the pace allows.
-    fn soon(&mut self, key: Key) {
-        match self.looked.get(&key) {
-            Some(last) if !self.present.contains(&key) => {
-                let at = *last + self.pace;
-                self.later(key, at);
-            }
-            _ => self.now(key),
-        }
-    }
-
-    /// Remembers that a key is being looked at, for as long as the pace asks for.
-    fn look(&mut self, key: &Key, now: Instant) {
-        if self.pace.is_zero() {
-            return;
-        }
-        if self.looked.len() > 1024 {
-            let pace = self.pace;
-            self.looked.retain(|_, last| *last + pace > now);
-        }
-        self.looked.insert(key.clone(), now);
-    }
-
-    fn now(&mut self, key: Key) {
-        if self.present.insert(key.clone()) {
-            self.order.push_back(key);
-        }
-    }
-
-    fn later(&mut self, key: Key, at: Instant) {
-        if let Some(existing) = self.timer_of.get(&key) {
-            if existing.0 <= at {
-                return;
-            }
-            self.timers.remove(existing);
-        }
-        self.next_timer += 1;
-        let slot = (at, self.next_timer);
-        self.timer_of.insert(key.clone(), slot);
-        self.timers.insert(slot, key);
-    }
-
-    fn ring(&mut self, now: Instant) {
-        while let Some((&slot, _)) = self.timers.first_key_value() {
-            if slot.0 > now {
-                break;
-            }
-            if let Some(key) = self.timers.remove(&slot) {
-                self.timer_of.remove(&key);
-                self.now(key);
-            }
-        }
-    }
-
-    fn pop(&mut self) -> Option<Key> {
-        let key = self.order.pop_front()?;
-        self.present.remove(&key);
-        Some(key)
-    }
-
-    fn next_ring(&self) -> Option<Instant> {
-        self.timers.first_key_value().map(|(slot, _)| slot.0)
-    }
-}
-
 /// Runs until `stop`.
 pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: CancellationToken) {
     let mut follower =
         if controller.every_table() { store.follow() } else { store.follow_tables(controller.tables()) };
     let mut follows: Vec<Follow> =
         controller.tables().into_iter().map(|table| Follow { table: table.into(), at: 0 }).collect();
-    let mut due = Due { pace: controller.pace(), ..Due::default() };
+    let mut due = Due::paced(controller.pace());
     let mut failures: HashMap<Key, u32> = HashMap::new();
     for follow in &mut follows {
         restart(&store, &controller, follow, &mut due);
     }
     loop {
         follower.catch_up();
-        if controller.every_table() {
-            follow_new_tables(&store, &mut follows);
-        }
-        let behind = follows.iter_mut().any(|follow| !catch_up(&store, &controller, follow, &mut due));
-        if behind {
-            // What one table no longer tells, the others may: an owner whose dependents are gone is still there.
-            for follow in &mut follows {
-                restart(&store, &controller, follow, &mut due);
-            }
-        }
+        take_events(&store, &controller, &mut follows, &mut due);
         due.ring(Instant::now());
         if stop.is_cancelled() {
             return;
@@ -134,9 +54,28 @@ pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: Canc
             continue;
         };
         due.look(&key, Instant::now());
-        let result = controller.reconcile(&key).await;
+        let result = look(&controller, &key).await;
         settle(&controller, key, result, &mut due, &mut failures);
     }
+}
+
+/// Looks at one key. A panic is an error of that key: nobody else may suffer from it.
+async fn look(controller: &BoxController, key: &Key) -> Result<Again, ApiError> {
+    survive(async { controller.reconcile(key).await }).await.unwrap_or_else(|panic| {
+        let (controller, table) = (controller.name(), &key.table);
+        tracing::error!(controller, %table, key = %key.row, panic, "a controller panicked over an object");
+        Err(ApiError::internal(format!("{controller} panicked: {panic}")))
+    })
+}
+
+/// What comes of a future, or its last words if it panics.
+async fn survive<T>(future: impl Future<Output = T>) -> Result<T, String> {
+    AssertUnwindSafe(future).catch_unwind().await.map_err(|panic| last_words(&*panic))
+}
+
+fn last_words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("without a word").to_owned()
 }
 
 /// Waits for a change or a timer; `false` when it is time to stop.
@@ -172,11 +111,34 @@ fn settle(
         Err(error) => {
             let count = failures.entry(key.clone()).or_default();
             let delay = FIRST_RETRY.saturating_mul(1 << (*count).min(20)).min(LAST_RETRY);
-            *count += 1;
+            *count = count.saturating_add(1);
             tracing::debug!(controller = controller.name(), key = %key.row, %error, "will try again");
             due.later(key, Instant::now() + delay);
         }
     }
+}
+
+fn take_events(store: &Store, controller: &BoxController, follows: &mut Vec<Follow>, due: &mut Due) {
+    if controller.every_table() {
+        follow_new_tables(store, follows);
+    }
+    let behind = follows.iter_mut().any(|follow| !catch_up(store, controller, follow, due));
+    if behind {
+        // What one table no longer tells, the others may: an owner whose dependents are gone is still there.
+        for follow in follows {
+            restart(store, controller, follow, due);
+        }
+    }
+}
+
+/// The keys to look at because of an event. A panic costs that event, not the controller.
+fn keys(controller: &BoxController, table: &str, event: &Event) -> Vec<Key> {
+    let keys = std::panic::catch_unwind(AssertUnwindSafe(|| controller.keys(table, event)));
+    keys.unwrap_or_else(|panic| {
+        let (controller, name, panic) = (controller.name(), &event.entry.meta.name, last_words(&*panic));
+        tracing::error!(controller, table, object = %name, panic, "a controller panicked over an event");
+        Vec::new()
+    })
 }
 
 /// A new table is followed from before its first row.
@@ -198,8 +160,8 @@ fn restart(store: &Store, controller: &BoxController, follow: &mut Follow, due: 
     let listing = store.list(&follow.table, None);
     follow.at = listing.revision;
     for entry in listing.rows {
-        let event = crate::store::Event { entry, previous: None, deleted: false };
-        for key in controller.keys(&follow.table, &event) {
+        let event = Event { entry, previous: None, deleted: false };
+        for key in keys(controller, &follow.table, &event) {
             due.now(key);
         }
     }
@@ -210,7 +172,7 @@ fn catch_up(store: &Store, controller: &BoxController, follow: &mut Follow, due:
     let Ok((events, complete_to)) = store.events_after(&follow.table, follow.at) else { return false };
     follow.at = complete_to;
     for event in events {
-        for key in controller.keys(&follow.table, &event) {
+        for key in keys(controller, &follow.table, &event) {
             due.soon(key);
         }
     }

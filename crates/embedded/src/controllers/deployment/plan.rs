@@ -70,7 +70,7 @@ struct Step<'a> {
 impl Step<'_> {
     fn next_revision(&self) -> i64 {
         let old = (0..self.plan.sets.len()).filter(|index| Some(*index) != self.plan.new);
-        old.map(|index| sets::revision(&self.plan.sets[index])).max().unwrap_or(0) + 1
+        old.map(|index| sets::revision(&self.plan.sets[index])).max().unwrap_or(0).saturating_add(1)
     }
 
     /// Finds the ReplicaSet of the present template and brings its annotations up to date.
@@ -115,7 +115,7 @@ impl Step<'_> {
     }
 
     fn total(&self) -> i32 {
-        self.plan.sets.iter().map(wanted).sum()
+        sets::sum(&self.plan.sets, wanted)
     }
 
     fn resize(&mut self, index: usize, size: i32) -> bool {
@@ -189,7 +189,7 @@ impl Step<'_> {
             return false;
         }
         let new_unavailable = wanted(&self.plan.sets[new]) - available(&self.plan.sets[new]);
-        let spare = self.total() - self.bounds.least_available() - new_unavailable;
+        let spare = (self.total() - self.bounds.least_available()).saturating_sub(new_unavailable);
         if spare <= 0 {
             return false;
         }
@@ -204,8 +204,7 @@ impl Step<'_> {
                 removed += take;
             }
         }
-        let all_available: i32 = self.plan.sets.iter().map(available).sum();
-        let mut healthy_spare = all_available - self.bounds.least_available();
+        let mut healthy_spare = sets::sum(&self.plan.sets, available) - self.bounds.least_available();
         for &index in &old {
             let size = wanted(&self.plan.sets[index]);
             let take = size.min(healthy_spare);
@@ -257,7 +256,7 @@ impl Step<'_> {
             return;
         }
         let allowed = if self.bounds.desired > 0 { self.bounds.most() } else { 0 };
-        let to_add = allowed - active.iter().map(|index| wanted(&self.plan.sets[*index])).sum::<i32>();
+        let to_add = allowed - sets::sum(active.iter().map(|index| &self.plan.sets[*index]), wanted);
         // Largest first; among equals the newer grow first and the older shrink first.
         active.sort_by_key(|&index| {
             let age = i64::try_from(index).unwrap_or(0);
@@ -271,7 +270,7 @@ impl Step<'_> {
             added += share;
         }
         if let Some(first) = sizes.first_mut() {
-            *first = (*first + to_add - added).max(0);
+            *first = first.saturating_add(to_add - added).max(0);
         }
         for (index, size) in active.into_iter().zip(sizes) {
             self.resize(index, size);
@@ -302,7 +301,8 @@ impl Step<'_> {
         if before == 0 {
             return 0;
         }
-        let product = i64::from(wanted(set)) * i64::from(self.bounds.most());
+        let before = i128::from(before);
+        let product = i128::from(wanted(set)) * i128::from(self.bounds.most());
         let rounded = (product * 2 + before).div_euclid(before * 2);
         i32::try_from(rounded).unwrap_or(i32::MAX) - wanted(set)
     }

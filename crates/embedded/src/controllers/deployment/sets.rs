@@ -55,12 +55,17 @@ impl Bounds {
     }
 
     pub(crate) fn most(self) -> i32 {
-        self.desired + self.surge
+        self.desired.saturating_add(self.surge)
     }
 
     pub(crate) fn least_available(self) -> i32 {
         self.desired - self.unavailable
     }
+}
+
+/// The sum of a count over ReplicaSets, or as much of it as fits.
+pub(crate) fn sum<'a>(sets: impl IntoIterator<Item = &'a ReplicaSet>, count: fn(&ReplicaSet) -> i32) -> i32 {
+    sets.into_iter().map(count).fold(0, i32::saturating_add)
 }
 
 pub(crate) fn wanted(set: &ReplicaSet) -> i32 {

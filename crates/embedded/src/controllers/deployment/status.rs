@@ -63,7 +63,7 @@ fn deadline(deployment: &Deployment) -> Option<i32> {
 }
 
 fn counts(deployment: &Deployment, plan: &Plan) -> DeploymentStatus {
-    let sum = |count: fn(&ReplicaSet) -> i32| plan.sets.iter().map(count).sum::<i32>();
+    let sum = |count: fn(&ReplicaSet) -> i32| sets::sum(&plan.sets, count);
     let some = |number: i32| Some(number).filter(|number| *number != 0);
     let available = sum(sets::available);
     let terminating =
@@ -75,7 +75,7 @@ fn counts(deployment: &Deployment, plan: &Plan) -> DeploymentStatus {
         ready_replicas: some(sum(sets::ready)),
         available_replicas: some(available),
         unavailable_replicas: some((sum(sets::wanted) - available).max(0)),
-        terminating_replicas: Some(plan.sets.iter().map(terminating).sum()),
+        terminating_replicas: Some(sum(terminating)),
         collision_count: deployment.status.as_ref().and_then(|status| status.collision_count),
         conditions: None,
     }

@@ -220,3 +220,29 @@ fn no_progress_until_the_deadline_is_reported() {
     assert_eq!(world.progress(), "ProgressDeadlineExceeded");
     assert_eq!(again, None);
 }
+
+#[test]
+fn numbers_as_large_as_they_get_do_no_harm() {
+    let most = i32::MAX;
+    let surge = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}});
+    let mut world = World::new(deployment("a", most, surge));
+    world.settle();
+    assert_eq!(world.sizes(), sizes(&[("a", most)]));
+    world.image("b");
+    world.step(false);
+    for set in &mut world.sets {
+        let annotations = set.metadata.annotations.get_or_insert_default();
+        annotations.insert("deployment.kubernetes.io/revision".into(), i64::MAX.to_string());
+        annotations.insert("deployment.kubernetes.io/max-replicas".into(), i64::MAX.to_string());
+        set.spec.as_mut().unwrap().replicas = Some(most);
+        set.status.get_or_insert_default().available_replicas = Some(most);
+    }
+    world.step(false);
+    world.replicas(most - 1);
+    world.step(false);
+    world.image("c");
+    world.step(false);
+    world.replicas(1);
+    world.settle();
+    assert_eq!(world.sizes().last(), sizes(&[("c", 1)]).last());
+}

@@ -98,7 +98,7 @@ impl Backoff {
         }
         let mut times: Vec<Timestamp> = failed.iter().filter_map(|pod| finished_at(pod)).collect();
         times.retain(|time| last_success.is_none_or(|success| *time > success));
-        self.failures += u32::try_from(times.len()).unwrap_or(u32::MAX);
+        self.failures = self.failures.saturating_add(u32::try_from(times.len()).unwrap_or(u32::MAX));
         self.last = times.into_iter().max().or(self.last);
         self
     }

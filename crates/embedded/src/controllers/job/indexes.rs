@@ -1,6 +1,7 @@
 //! Sets of completion indexes and their text form, `1,3-5,7`.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use crate::controllers::view::PodView;
 
@@ -10,14 +11,17 @@ pub(crate) type Indexes = BTreeSet<i32>;
 
 /// Reads the text form; what is broken or beyond the number of completions is left out.
 pub(crate) fn parse(text: &str, completions: i32) -> Indexes {
-    let mut indexes = Indexes::new();
-    for part in text.split(',').filter(|part| !part.is_empty()) {
+    ranges(text, completions).flatten().collect()
+}
+
+/// The same, not counted out.
+pub(crate) fn ranges(text: &str, completions: i32) -> impl Iterator<Item = RangeInclusive<i32>> {
+    text.split(',').filter_map(move |part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        if let (Ok(first), Ok(last)) = (first.parse::<i32>(), last.parse::<i32>()) {
-            indexes.extend(first.max(0)..=last.min(completions - 1));
-        }
-    }
-    indexes
+        let (first, last) = (first.parse::<i32>().ok()?, last.parse::<i32>().ok()?);
+        let range = first.max(0)..=last.min(completions - 1);
+        (!range.is_empty()).then_some(range)
+    })
 }
 
 /// Writes the text form: three or more in a row become a range.

@@ -99,13 +99,14 @@ pub(crate) fn failures_before(pod: &PodView) -> i32 {
 
 /// The same with failures that do not count.
 pub(crate) fn all_failures_before(pod: &PodView) -> i32 {
-    number(pod, FAILURE_COUNT) + number(pod, IGNORED_COUNT)
+    number(pod, FAILURE_COUNT).saturating_add(number(pod, IGNORED_COUNT))
 }
 
 fn next_counts(job: &Job, replaces: Option<&PodView>) -> (i32, i32) {
     let Some(pod) = replaces else { return (0, 0) };
     let counted = verdict(job, pod) != Verdict::Ignore;
-    (number(pod, FAILURE_COUNT) + i32::from(counted), number(pod, IGNORED_COUNT) + i32::from(!counted))
+    let next = |annotation, one: bool| number(pod, annotation).saturating_add(i32::from(one));
+    (next(FAILURE_COUNT, counted), next(IGNORED_COUNT, !counted))
 }
 
 #[cfg(test)]

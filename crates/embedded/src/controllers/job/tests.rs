@@ -281,3 +281,30 @@ fn fewer_in_parallel_removes_the_surplus() {
     world.step();
     assert_eq!((world.counts(), world.pods.len()), ((1, 0, 0), 1));
 }
+
+#[test]
+fn numbers_as_large_as_they_get_do_no_harm() {
+    let most = i32::MAX;
+    let spec = json!({"completions": most, "parallelism": 3, "completionMode": "Indexed",
+        "backoffLimitPerIndex": most, "activeDeadlineSeconds": i64::MAX,
+        "successPolicy": {"rules": [{"succeededIndexes": "1-2000000"}]}});
+    let mut world = World::new(spec);
+    world.step();
+    for pod in &mut world.pods {
+        for count in ["job-index-failure-count", "job-index-ignored-failure-count"] {
+            pod.metadata.annotations.insert(format!("batch.kubernetes.io/{count}"), most.to_string());
+        }
+    }
+    world.end(1, 1);
+    world.end(2, 0);
+    world.step();
+    world.wait(3600);
+    world.step();
+    assert_eq!(world.counts().1, 1);
+    let mut plain = World::new(json!({"completions": most, "parallelism": most}));
+    assert_eq!(plain.step().create.len(), 500, "the rest follows in later steps");
+    plain.job.status.get_or_insert_default().succeeded = Some(most);
+    plain.end(1, 0);
+    plain.step();
+    assert_eq!(plain.counts().1, most);
+}

@@ -76,7 +76,7 @@ impl Correlation {
         let message = occurrence.message.clone();
         match self.known.get_mut(&combined_key(occurrence)) {
             Some(known) => {
-                known.count += 1;
+                known.count = known.count.saturating_add(1);
                 Decision::Count { name: known.name.clone(), message, count: known.count }
             }
             None => Decision::Create { message },

@@ -215,7 +215,7 @@ fn shortages(ledger: &Ledger, slot: &Slot, request: &Request) -> Vec<Reason> {
         reasons.push(TOO_MANY_PODS.into());
     }
     for (resource, amount) in &request.amounts {
-        if slot.free(*resource) < *amount {
+        if slot.free(*resource) < i128::from(*amount) {
             reasons.push(format!("Insufficient {}", ledger.names.text(*resource)).into());
         }
     }

@@ -19,13 +19,15 @@ pub(crate) struct Slot {
     pub(crate) taints: Vec<Taint>,
     pub(crate) unschedulable: bool,
     allocatable: Vec<i64>,
-    used: Vec<i64>,
+    /// Wider than what one Pod may ask for: whoever names a node may ask for all there can be, more than once, and what
+    /// was added must come off again.
+    used: Vec<i128>,
     pub(crate) most_pods: i64,
     pub(crate) pods: BTreeSet<String>,
     pub(crate) ports: Vec<(String, HostPort)>,
     /// Cores (in thousandths) and memory: what there is, and what is spoken for.
     pub(crate) capacity: (i64, i64),
-    pub(crate) load: (i64, i64),
+    pub(crate) load: (i128, i128),
     /// How many Pods of a set are here, by the set's uid.
     sets: HashMap<String, i64>,
 }
@@ -46,17 +48,19 @@ impl Slot {
     }
 
     /// How much of a resource is left.
-    pub(crate) fn free(&self, resource: usize) -> i64 {
-        let at = |amounts: &[i64]| amounts.get(resource).copied().unwrap_or(0);
-        at(&self.allocatable) - at(&self.used)
+    pub(crate) fn free(&self, resource: usize) -> i128 {
+        let there = self.allocatable.get(resource).copied().unwrap_or(0);
+        i128::from(there) - self.used.get(resource).copied().unwrap_or(0)
     }
 
-    fn change(&mut self, amounts: &Amounts, sign: i64) {
+    fn change(&mut self, amounts: &Amounts, weight: (i64, i64), sign: i128) {
+        self.load.0 += sign * i128::from(weight.0);
+        self.load.1 += sign * i128::from(weight.1);
         for (resource, amount) in amounts {
             if self.used.len() <= *resource {
                 self.used.resize(resource + 1, 0);
             }
-            self.used[*resource] += sign * amount;
+            self.used[*resource] += sign * i128::from(*amount);
         }
     }
 }
@@ -162,9 +166,7 @@ impl Ledger {
     pub(crate) fn place(&mut self, key: &str, request: &Request, node: &str) {
         self.remove(key);
         let slot = self.slot_mut(node);
-        slot.change(&request.amounts, 1);
-        slot.load.0 += request.weight.0;
-        slot.load.1 += request.weight.1;
+        slot.change(&request.amounts, request.weight, 1);
         slot.pods.insert(key.to_owned());
         if let Some(set) = &request.set {
             *slot.sets.entry(set.clone()).or_default() += 1;
@@ -192,9 +194,7 @@ impl Ledger {
         let Some(placed) = self.placed.remove(key) else { return false };
         self.apart.remove(key);
         let slot = self.slot_mut(&placed.node);
-        slot.change(&placed.amounts, -1);
-        slot.load.0 -= placed.weight.0;
-        slot.load.1 -= placed.weight.1;
+        slot.change(&placed.amounts, placed.weight, -1);
         slot.pods.remove(key);
         if let Some(set) = &placed.set {
             slot.leave(set);

@@ -45,8 +45,9 @@ pub(crate) fn best<'a>(
 
 /// How much would stay free, of a hundred.
 fn room(slot: &Slot, request: &Request) -> i64 {
-    let part = |capacity: i64, load: i64| {
-        if capacity <= 0 || load > capacity { 0 } else { (capacity - load) * FULL / capacity }
+    let part = |capacity: i64, load: i128| {
+        let capacity = i128::from(capacity);
+        if capacity <= 0 || load > capacity { 0 } else { hundredths(capacity - load, capacity) }
     };
     let (cores, memory) = after(slot, request);
     i64::midpoint(part(slot.capacity.0, cores), part(slot.capacity.1, memory))
@@ -54,13 +55,19 @@ fn room(slot: &Slot, request: &Request) -> i64 {
 
 /// How evenly cores and memory would be used, of a hundred.
 fn balance(slot: &Slot, request: &Request) -> i64 {
-    let part = |capacity: i64, load: i64| if capacity <= 0 { 0 } else { (load * FULL / capacity).min(FULL) };
+    let part =
+        |capacity: i64, load: i128| if capacity <= 0 { 0 } else { hundredths(load, i128::from(capacity)) };
     let (cores, memory) = after(slot, request);
     FULL - (part(slot.capacity.0, cores) - part(slot.capacity.1, memory)).abs() / 2
 }
 
-fn after(slot: &Slot, request: &Request) -> (i64, i64) {
-    (slot.load.0 + request.weight.0, slot.load.1 + request.weight.1)
+/// A part of a whole, at most all of it.
+fn hundredths(part: i128, whole: i128) -> i64 {
+    i64::try_from(part * i128::from(FULL) / whole).map_or(FULL, |hundredths| hundredths.min(FULL))
+}
+
+fn after(slot: &Slot, request: &Request) -> (i128, i128) {
+    (slot.load.0 + i128::from(request.weight.0), slot.load.1 + i128::from(request.weight.1))
 }
 
 fn node_wishes(slot: &Slot, request: &Request) -> i64 {

@@ -263,6 +263,28 @@ fn a_large_cluster_is_filled_exactly() {
 }
 
 #[test]
+fn pods_that_claim_more_than_can_be_counted_leave_as_they_came() {
+    let mut world =
+        World::with(vec![node("a", 8, json!({})), node("b", 8, json!({"spec": {"unschedulable": true}}))]);
+    let all = json!({"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "9e18", "memory": "9e18"}}}]}});
+    // Whoever names the node is not asked whether there is room.
+    for name in ["p0", "p1", "p2"] {
+        let request = world.request(name, all.clone());
+        world.ledger.place(&format!("default/{name}"), &request, "a");
+    }
+    assert!(world.place("q", json!({})).unwrap_err().contains("1 Insufficient cpu"));
+    let nothing = json!({"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "0"}}}]}});
+    world.ledger.set_node(&node("b", 8, json!({})));
+    assert_eq!(world.place("r", nothing).unwrap(), "b", "the emptier one");
+    for name in ["p0", "p1", "p2"] {
+        assert!(world.ledger.remove(&format!("default/{name}")));
+    }
+    for number in 0..8 {
+        assert!(world.place(&format!("s{number}"), json!({})).is_ok());
+    }
+}
+
+#[test]
 fn the_queue_goes_by_priority_then_by_age_and_lets_the_stuck_rest() {
     let mut world = World::default();
     let mut queue = Queue::default();

@@ -39,9 +39,9 @@ impl Step<'_> {
         let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
         let counting = failed.iter().filter(|pod| verdict(job, pod) != Verdict::Ignore).count();
         self.plan.backoff = self.observed.backoff.after(&succeeded, &failed);
-        self.succeeded =
-            self.status.succeeded.unwrap_or(0) + number(succeeded.len() + counted_succeeded.len());
-        self.failed = self.status.failed.unwrap_or(0) + number(counting + counted_failed.len());
+        let more = |known: Option<i32>, count: usize| known.unwrap_or(0).saturating_add(number(count));
+        self.succeeded = more(self.status.succeeded, succeeded.len() + counted_succeeded.len());
+        self.failed = more(self.status.failed, counting + counted_failed.len());
     }
 
     pub(super) fn count_indexes(&mut self) {
@@ -179,7 +179,7 @@ fn turn_into_counts(status: &mut JobStatus, held: &BTreeSet<&str>) {
         if uids.is_empty() {
             *list = None;
         }
-        let total = counter.unwrap_or(0) + freed;
+        let total = counter.unwrap_or(0).saturating_add(freed);
         *counter = Some(total).filter(|total| *total != 0);
     };
     fold(&mut uncounted.succeeded, &mut status.succeeded);

@@ -73,7 +73,7 @@ impl Step<'_> {
         let restarts: i32 = alive
             .flat_map(|pod| pod.status.container_statuses.iter().chain(&pod.status.init_container_statuses))
             .map(|container| container.restart_count)
-            .sum();
+            .fold(0, i32::saturating_add);
         if limit == 0 { restarts > 0 } else { restarts >= limit }
     }
 
@@ -90,9 +90,13 @@ impl Step<'_> {
         };
         rules.iter().position(|rule| match &rule.succeeded_indexes {
             Some(text) => {
-                let required = indexes::parse(text, self.completions.unwrap_or(0));
-                let found = required.intersection(succeeded).count();
-                !required.is_empty() && (found == required.len() || enough(found, rule.succeeded_count))
+                // By ranges: written down, a rule may name more indexes than fit into memory.
+                let (mut required, mut found) = (0, 0);
+                for range in indexes::ranges(text, self.completions.unwrap_or(0)) {
+                    required += range.clone().count();
+                    found += succeeded.range(range).count();
+                }
+                required > 0 && (found == required || enough(found, rule.succeeded_count))
             }
             None => enough(succeeded.len(), rule.succeeded_count),
         })

@@ -100,7 +100,7 @@ impl Step<'_> {
         for index in free {
             let replaces = self.delayed.get(&index).cloned();
             let wait = replaces.as_ref().map_or(SignedDuration::ZERO, |pod| {
-                let failures = u32::try_from(pods::all_failures_before(pod) + 1).unwrap_or(1);
+                let failures = u32::try_from(pods::all_failures_before(pod)).unwrap_or(0).saturating_add(1);
                 failure::remaining(failures, finished_at(pod), self.observed.now)
             });
             if wait > SignedDuration::ZERO {
