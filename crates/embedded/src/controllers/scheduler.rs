@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use filter::Volumes;
 use futures::future::BoxFuture;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use ledger::Ledger;
 use parking_lot::Mutex;
@@ -116,7 +117,7 @@ impl Scheduler {
         }
         if !node.is_empty() {
             state.queue.drop_pod(&key);
-            return state.note_placed(&key, entry, node) && state.stir(&self.base);
+            return state.note_placed(&key, entry, node, &self.base);
         }
         state.unread.remove(&key);
         state.ledger.remove(&key);
@@ -155,6 +156,7 @@ impl Scheduler {
     }
 
     async fn run_cycle(&self) -> Result<Again, ApiError> {
+        self.state.lock().flush(self.base.now());
         for _ in 0..BATCH {
             let now = self.base.now();
             let Some((key, request)) = self.state.lock().queue.next(now) else { break };
@@ -213,7 +215,7 @@ impl Scheduler {
         match outcome {
             Outcome::Bind(node) => {
                 self.base.local.bind(&request.namespace, &request.name, &request.uid, &node).await?;
-                self.state.lock().queue.drop_pod(key);
+                self.state.lock().settle(key, request, self.base.now());
                 let message = format!("Successfully assigned {key} to {node}");
                 self.base.recorder.normal(&about, "Scheduled", message).await;
             }
@@ -282,8 +284,8 @@ impl Scheduler {
 }
 
 impl State {
-    /// Takes note of a Pod on a node. Whether that freed something.
-    fn note_placed(&mut self, key: &str, entry: &Arc<Entry>, node: &str) -> bool {
+    /// Takes note of a Pod on a node. Whether that may help those that wait.
+    fn note_placed(&mut self, key: &str, entry: &Arc<Entry>, node: &str, base: &Base) -> bool {
         if let Some(placed) = self.ledger.placed.get_mut(key) {
             let same_labels =
                 placed.labels.len() == entry.meta.labels.len()
@@ -300,8 +302,28 @@ impl State {
             self.unread.insert(key.to_owned(), Arc::clone(entry));
             return false;
         }
-        self.place(key, entry, node);
-        moved
+        let Some(request) = self.place(key, entry, node) else { return false };
+        if moved { self.stir(base) } else { self.welcome(&request, base.now()) }
+    }
+
+    /// A Pod was placed that others may have waited for. Whether there are any.
+    fn welcome(&mut self, placed: &Request, now: Timestamp) -> bool {
+        let Request { namespace, labels, .. } = placed;
+        let namespace_labels = self.ledger.namespaces.get(namespace);
+        self.queue.stir_lonely(now, |request| request.is_helped_by(namespace, namespace_labels, labels))
+    }
+
+    /// A Pod is where it was to be.
+    fn settle(&mut self, key: &str, request: &Request, now: Timestamp) {
+        self.queue.drop_pod(key);
+        self.welcome(request, now);
+    }
+
+    /// Those that have been stuck for too long are looked at anew.
+    fn flush(&mut self, now: Timestamp) {
+        if self.queue.flush(now) {
+            self.hopeless.clear();
+        }
     }
 
     /// Takes note of the Pods that were placed while nobody waited.
@@ -311,10 +333,10 @@ impl State {
         }
     }
 
-    fn place(&mut self, key: &str, entry: &Entry, node: &str) {
-        let Some(pod) = entry.typed::<Pod>() else { return };
-        let request = Request::read(pod, &mut self.ledger.names);
+    fn place(&mut self, key: &str, entry: &Entry, node: &str) -> Option<Request> {
+        let request = Request::read(entry.typed::<Pod>()?, &mut self.ledger.names);
         self.ledger.place(key, &request, node);
+        Some(request)
     }
 
     /// Something changed that may help those that wait. Whether there are any.

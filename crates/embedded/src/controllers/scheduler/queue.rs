@@ -10,6 +10,8 @@ use super::request::Request;
 
 const FIRST_WAIT: i64 = 1;
 const LONGEST_WAIT: i64 = 10;
+/// How long a Pod waits at most for something to change.
+const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -17,8 +19,8 @@ enum State {
     Active,
     /// To be tried at that time.
     Resting(Timestamp),
-    /// To be tried when something changes that may help.
-    Stuck,
+    /// To be tried when something changes that may help, or at that time in case a change was overlooked.
+    Stuck(Timestamp),
     /// Held by gates.
     Gated,
 }
@@ -40,6 +42,9 @@ pub(crate) struct Queue {
     pods: BTreeMap<String, Waiting>,
     active: BTreeSet<Rank>,
     resting: BTreeSet<(Timestamp, String)>,
+    stuck: BTreeSet<(Timestamp, String)>,
+    /// Those of the stuck that the arrival of another Pod may help.
+    lonely: BTreeSet<String>,
     next_sequence: u64,
 }
 
@@ -83,7 +88,13 @@ impl Queue {
             State::Resting(until) => {
                 self.resting.insert((until, key.clone()));
             }
-            State::Stuck | State::Gated => {}
+            State::Stuck(until) => {
+                self.stuck.insert((until, key.clone()));
+                if waiting.request.waits_for_others() {
+                    self.lonely.insert(key.clone());
+                }
+            }
+            State::Gated => {}
         }
         self.pods.insert(key, waiting);
     }
@@ -97,7 +108,11 @@ impl Queue {
             State::Resting(until) => {
                 self.resting.remove(&(until, key.to_owned()));
             }
-            State::Stuck | State::Gated => {}
+            State::Stuck(until) => {
+                self.stuck.remove(&(until, key.to_owned()));
+                self.lonely.remove(key);
+            }
+            State::Gated => {}
         }
         Some(waiting)
     }
@@ -119,7 +134,7 @@ impl Queue {
         let key = self.active.first().map(|(_, _, key)| key.clone())?;
         let mut waiting = self.remove(&key)?;
         let request = Arc::clone(&waiting.request);
-        waiting.state = State::Stuck;
+        waiting.state = State::Stuck(now.saturating_add(PATIENCE).unwrap_or(Timestamp::MAX));
         waiting.attempts += 1;
         waiting.tried = now;
         self.insert(key.clone(), waiting);
@@ -140,11 +155,29 @@ impl Queue {
 
     /// Something changed that may help: those that are stuck are tried again once they have rested.
     pub(crate) fn stir(&mut self, now: Timestamp) {
-        let stuck = self.pods.iter().filter(|(_, waiting)| waiting.state == State::Stuck);
-        let keys: Vec<String> = stuck.map(|(key, _)| key.clone()).collect();
-        for key in keys {
+        for (_, key) in self.stuck.clone() {
             self.try_again(&key, now);
         }
+    }
+
+    /// Another Pod was placed: those whom that may help are tried again once they have rested. Whether there are any.
+    pub(crate) fn stir_lonely(&mut self, now: Timestamp, helps: impl Fn(&Request) -> bool) -> bool {
+        let helped = |key: &&String| self.pods.get(*key).is_some_and(|waiting| helps(&waiting.request));
+        let keys: Vec<String> = self.lonely.iter().filter(helped).cloned().collect();
+        for key in &keys {
+            self.try_again(key, now);
+        }
+        !keys.is_empty()
+    }
+
+    /// Those that have been stuck for too long are tried again. Whether there are any.
+    pub(crate) fn flush(&mut self, now: Timestamp) -> bool {
+        let keys: Vec<String> =
+            self.stuck.iter().take_while(|(until, _)| *until <= now).map(|(_, key)| key.clone()).collect();
+        for key in &keys {
+            self.try_again(key, now);
+        }
+        !keys.is_empty()
     }
 
     /// The Pod waits for something that is under way: that it was tried does not count against it.
@@ -159,7 +192,7 @@ impl Queue {
     /// One Pod is tried again once it has rested.
     pub(crate) fn try_again(&mut self, key: &str, now: Timestamp) {
         let Some(mut waiting) = self.remove(key) else { return };
-        if waiting.state == State::Stuck {
+        if matches!(waiting.state, State::Stuck(_)) {
             let seconds = (FIRST_WAIT << waiting.attempts.saturating_sub(1).min(8)).min(LONGEST_WAIT);
             let until =
                 waiting.tried.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
@@ -168,11 +201,12 @@ impl Queue {
         self.insert(key.to_owned(), waiting);
     }
 
-    /// When the next one has rested; now, if one is waiting to be tried.
+    /// When the next one has rested or was stuck for too long; now, if one is waiting to be tried.
     pub(crate) fn next_time(&self, now: Timestamp) -> Option<Timestamp> {
         if !self.active.is_empty() {
             return Some(now);
         }
-        self.resting.first().map(|(until, _)| *until)
+        let first = |times: &BTreeSet<(Timestamp, String)>| times.first().map(|(until, _)| *until);
+        first(&self.resting).into_iter().chain(first(&self.stuck)).min()
     }
 }

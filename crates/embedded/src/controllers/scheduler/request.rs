@@ -242,6 +242,23 @@ impl Request {
         hasher.finish()
     }
 
+    /// Whether it may have to wait until others are placed.
+    pub(crate) fn waits_for_others(&self) -> bool {
+        !self.with.is_empty() || self.spread.iter().any(|spread| spread.required)
+    }
+
+    /// Whether another Pod that was just placed may be what it waits for.
+    pub(crate) fn is_helped_by(
+        &self,
+        namespace: &str,
+        namespace_labels: Option<&BTreeMap<String, String>>,
+        labels: &BTreeMap<String, String>,
+    ) -> bool {
+        let near = |term: &Term| term.means(namespace, namespace_labels, labels);
+        let evens = |spread: &Spread| spread.required && spread.selector.matches(labels);
+        self.with.iter().any(near) || (self.namespace == namespace && self.spread.iter().any(evens))
+    }
+
     /// Whether where other Pods are decides where this one may be.
     pub(crate) fn looks_at_others(&self) -> bool {
         !self.with.is_empty()

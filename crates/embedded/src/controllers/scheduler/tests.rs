@@ -305,3 +305,45 @@ fn the_queue_goes_by_priority_then_by_age_and_lets_the_stuck_rest() {
     queue.set("gated", world.request("gated", json!({})));
     assert_eq!(queue.next(later).map(|(key, _)| key).as_deref(), Some("gated"));
 }
+
+#[test]
+fn the_stuck_are_tried_again_after_five_minutes_whatever_happens() {
+    let mut world = World::default();
+    let mut queue = Queue::default();
+    queue.set("a", world.request("a", json!({})));
+    let minutes = |minutes| noon() + jiff::SignedDuration::from_mins(minutes);
+    assert!(queue.next(noon()).is_some());
+    assert_eq!(queue.next_time(noon()), Some(minutes(5)));
+    assert!(!queue.flush(minutes(4)));
+    assert!(queue.next(minutes(4)).is_none());
+    assert!(queue.flush(minutes(5)));
+    assert_eq!(queue.next(minutes(5)).map(|(key, _)| key).as_deref(), Some("a"));
+    queue.excuse("a");
+    assert_eq!(queue.next_time(minutes(5)), Some(minutes(10)), "who waits for a volume is not tried in vain");
+}
+
+#[test]
+fn a_placed_pod_stirs_only_those_it_may_help() {
+    let mut world = World::default();
+    let near = |app: &str| {
+        json!({"spec": {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "zone"}]}}}})
+    };
+    let even = json!({"spec": {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "a"}}}]}});
+    let rows = [
+        ("near it", near("a"), true),
+        ("near another", near("b"), false),
+        ("even with it", even, true),
+        ("apart from it", anti("zone"), false),
+        ("none of this", json!({}), false),
+    ];
+    let placed = world.request("placed", json!({}));
+    for (name, change, want) in rows {
+        let mut queue = Queue::default();
+        queue.set("a", world.request("a", change));
+        queue.next(noon());
+        let helps = |request: &Request| request.is_helped_by("default", None, &placed.labels);
+        assert_eq!(queue.stir_lonely(noon(), helps), want, "{name}");
+    }
+}

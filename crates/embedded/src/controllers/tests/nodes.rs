@@ -134,6 +134,32 @@ async fn a_pod_that_comes_to_a_tainted_node_stays_for_as_long_as_it_tolerates() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pod_that_wants_company_is_placed_when_the_company_comes() {
+    let mut world = World::new(2).await;
+    let node_of = async |world: &World, name: &str| world.get::<Pod>(name).await.spec.unwrap().node_name;
+    for (number, node) in [(0, None), (1, Some("node-1"))] {
+        let (guest, host) = (format!("guest-{number}"), format!("host-{number}"));
+        let near = json!({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": host}}}]}});
+        let containers = json!([{"name": "c", "image": "i"}]);
+        world
+            .create::<Pod>(
+                json!({"metadata": {"name": guest}, "spec": {"affinity": near, "containers": containers}}),
+            )
+            .await;
+        world.pass(Duration::from_secs(20)).await;
+        assert_eq!(node_of(&world, &guest).await, None);
+        world
+            .create::<Pod>(json!({"metadata": {"name": host, "labels": {"app": host}},
+                "spec": {"nodeName": node, "containers": containers}}))
+            .await;
+        world.pass(Duration::from_secs(20)).await;
+        assert!(node_of(&world, &host).await.is_some());
+        assert_eq!(node_of(&world, &guest).await, node_of(&world, &host).await);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pod_that_fits_nowhere_says_why_and_starts_when_it_does() {
     let mut world = World::new(2).await;
     let closed = json!({"spec": {"unschedulable": true}});
