@@ -97,7 +97,7 @@ impl StatefulSetController {
         &self,
         set: &StatefulSet,
         revisions: &Revisions,
-        ordinal: i32,
+        ordinal: i64,
         updated: bool,
     ) -> Result<(), ApiError> {
         if self.has_stale_claim(set, ordinal) {
@@ -136,7 +136,7 @@ impl StatefulSetController {
         self.base.local.get(identity::namespace(set), name)
     }
 
-    fn has_stale_claim(&self, set: &StatefulSet, ordinal: i32) -> bool {
+    fn has_stale_claim(&self, set: &StatefulSet, ordinal: i64) -> bool {
         if !Policy::of(set).deletes_when_scaled() {
             return false;
         }
@@ -148,7 +148,7 @@ impl StatefulSetController {
         })
     }
 
-    async fn make_claims(&self, set: &StatefulSet, ordinal: i32) -> Result<(), ApiError> {
+    async fn make_claims(&self, set: &StatefulSet, ordinal: i64) -> Result<(), ApiError> {
         for (_, claim) in identity::claims(set, ordinal) {
             let name = claim.metadata.name.clone().unwrap_or_default();
             match self.claim(set, &name) {
@@ -212,7 +212,7 @@ impl StatefulSetController {
     }
 }
 
-fn pod_owner(set: &StatefulSet, ordinal: i32, uid: &str) -> OwnerReference {
+fn pod_owner(set: &StatefulSet, ordinal: i64, uid: &str) -> OwnerReference {
     OwnerReference {
         api_version: "v1".into(),
         kind: "Pod".into(),

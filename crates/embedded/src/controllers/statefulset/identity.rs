@@ -15,7 +15,7 @@ const POD_NAME_LABEL: &str = "statefulset.kubernetes.io/pod-name";
 const POD_INDEX_LABEL: &str = "apps.kubernetes.io/pod-index";
 
 /// The set a Pod's name says it belongs to, and its number there.
-pub(crate) fn parse(name: &str) -> Option<(&str, i32)> {
+pub(crate) fn parse(name: &str) -> Option<(&str, i64)> {
     let (parent, number) = name.rsplit_once('-')?;
     if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -23,11 +23,11 @@ pub(crate) fn parse(name: &str) -> Option<(&str, i32)> {
     Some((parent, number.parse().ok()?))
 }
 
-pub(crate) fn ordinal(pod: &PodView) -> Option<i32> {
+pub(crate) fn ordinal(pod: &PodView) -> Option<i64> {
     parse(pod.name()).map(|(_, ordinal)| ordinal)
 }
 
-pub(crate) fn pod_name(set: &StatefulSet, ordinal: i32) -> String {
+pub(crate) fn pod_name(set: &StatefulSet, ordinal: i64) -> String {
     format!("{}-{ordinal}", name(set))
 }
 
@@ -39,11 +39,12 @@ pub(crate) fn namespace(set: &StatefulSet) -> &str {
     set.metadata.namespace.as_deref().unwrap_or_default()
 }
 
-/// The first number and the number of Pods.
-pub(crate) fn range(set: &StatefulSet) -> std::ops::Range<i32> {
+/// The numbers of the Pods. Start and length have 32 bits each, so the end needs more. Not to be counted out: a set
+/// may ask for more Pods than there is memory.
+pub(crate) fn range(set: &StatefulSet) -> std::ops::Range<i64> {
     let spec = set.spec.as_ref();
-    let start = spec.and_then(|spec| spec.ordinals.as_ref()?.start).unwrap_or(0);
-    start..start + spec.and_then(|spec| spec.replicas).unwrap_or(1)
+    let start = i64::from(spec.and_then(|spec| spec.ordinals.as_ref()?.start).unwrap_or(0));
+    start..start + i64::from(spec.and_then(|spec| spec.replicas).unwrap_or(1))
 }
 
 fn claim_templates(set: &StatefulSet) -> &[PersistentVolumeClaim] {
@@ -51,7 +52,7 @@ fn claim_templates(set: &StatefulSet) -> &[PersistentVolumeClaim] {
 }
 
 /// The claims of one Pod, by the name of their volume.
-pub(crate) fn claims(set: &StatefulSet, ordinal: i32) -> Vec<(String, PersistentVolumeClaim)> {
+pub(crate) fn claims(set: &StatefulSet, ordinal: i64) -> Vec<(String, PersistentVolumeClaim)> {
     let selector = set.spec.as_ref().and_then(|spec| spec.selector.match_labels.clone()).unwrap_or_default();
     let make = |template: &PersistentVolumeClaim| {
         let volume = template.metadata.name.clone().unwrap_or_default();
@@ -82,7 +83,7 @@ pub(crate) fn fix_identity(pod: &mut Pod) {
 }
 
 /// A Pod of the set.
-pub(crate) fn make_pod(set: &StatefulSet, template: &PodTemplateSpec, revision: &str, ordinal: i32) -> Pod {
+pub(crate) fn make_pod(set: &StatefulSet, template: &PodTemplateSpec, revision: &str, ordinal: i64) -> Pod {
     let owner: OwnerReference = controller_reference(set);
     let mut pod = pod_from(template, namespace(set), &owner);
     let pod_name = pod_name(set, ordinal);

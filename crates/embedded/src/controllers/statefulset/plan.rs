@@ -1,5 +1,7 @@
 //! One step of a StatefulSet: Pods in the order of their numbers, one at a time or all at once.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -8,6 +10,9 @@ use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
 use super::identity::{self, REVISION_LABEL};
 use crate::controllers::base::count;
 use crate::controllers::view::PodView;
+
+/// The most Pods made in one go.
+const BURST: usize = 500;
 
 /// What there is.
 #[derive(Debug)]
@@ -26,12 +31,12 @@ pub(crate) struct Observed<'a> {
 pub(crate) enum Action {
     /// Make the Pod of this number, of the old or the new template.
     Create {
-        ordinal: i32,
+        ordinal: i64,
         updated: bool,
     },
     /// Make the claims of a Pod that waits for them.
     MakeClaims {
-        ordinal: i32,
+        ordinal: i64,
     },
     /// Bring labels and the ownership of claims in order.
     Fix(Arc<PodView>),
@@ -52,7 +57,9 @@ pub(crate) fn plan(observed: &Observed<'_>) -> Vec<Action> {
 
 struct Step<'a> {
     observed: &'a Observed<'a>,
-    replicas: Vec<(i32, Option<Arc<PodView>>)>,
+    range: Range<i64>,
+    /// The Pods that are there of those in the range.
+    replicas: BTreeMap<i64, Arc<PodView>>,
     /// Pods beyond the range, highest number first.
     condemned: Vec<Arc<PodView>>,
     one_by_one: bool,
@@ -64,18 +71,16 @@ impl<'a> Step<'a> {
     fn new(observed: &'a Observed<'a>) -> Self {
         let spec = observed.set.spec.clone().unwrap_or_default();
         let range = identity::range(observed.set);
-        let find = |number: i32| {
-            observed.pods.iter().find(|pod| identity::ordinal(pod) == Some(number)).map(Arc::clone)
-        };
-        let replicas = range.clone().map(|number| (number, find(number))).collect();
-        let outside =
-            |pod: &&Arc<PodView>| identity::ordinal(pod).is_some_and(|number| !range.contains(&number));
-        let mut condemned: Vec<Arc<PodView>> = observed.pods.iter().filter(outside).map(Arc::clone).collect();
-        condemned.sort_by_key(|pod| std::cmp::Reverse(identity::ordinal(pod)));
+        let numbered =
+            observed.pods.iter().filter_map(|pod| Some((identity::ordinal(pod)?, Arc::clone(pod))));
+        let numbered: BTreeMap<i64, Arc<PodView>> = numbered.collect();
+        let (replicas, outside): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            numbered.into_iter().partition(|(number, _)| range.contains(number));
         Self {
             observed,
+            range,
             replicas,
-            condemned,
+            condemned: outside.into_values().rev().collect(),
             one_by_one: spec.pod_management_policy.as_deref() != Some("Parallel"),
             min_ready: spec.min_ready_seconds.unwrap_or(0),
             actions: Vec::new(),
@@ -88,14 +93,18 @@ impl<'a> Step<'a> {
 
     /// Makes what is missing and replaces what has ended. Whether one may go on to remove and update.
     fn keep_replicas(&mut self) -> bool {
-        for (number, pod) in self.replicas.clone() {
-            let waits = match &pod {
+        let mut made = 0;
+        for number in self.range.clone() {
+            let waits = match self.replicas.get(&number).cloned() {
+                // Those follow when the ones made now are seen.
+                None if made == BURST => break,
                 None => {
                     let updated = self.starts_updated(number);
                     self.actions.push(Action::Create { ordinal: number, updated });
+                    made += 1;
                     true
                 }
-                Some(pod) => self.keep_replica(number, pod),
+                Some(pod) => self.keep_replica(number, &pod),
             };
             if waits && self.one_by_one {
                 return false;
@@ -105,7 +114,7 @@ impl<'a> Step<'a> {
     }
 
     /// Whether the following Pods have to wait for this one.
-    fn keep_replica(&mut self, number: i32, pod: &Arc<PodView>) -> bool {
+    fn keep_replica(&mut self, number: i64, pod: &Arc<PodView>) -> bool {
         if pod.is_terminal() {
             if !pod.is_deleting() {
                 self.actions.push(Action::Delete(Arc::clone(pod)));
@@ -124,16 +133,16 @@ impl<'a> Step<'a> {
     }
 
     /// Whether a Pod that is made now gets the present template.
-    fn starts_updated(&self, number: i32) -> bool {
+    fn starts_updated(&self, number: i64) -> bool {
         let spec = self.observed.set.spec.as_ref();
         let strategy = spec.and_then(|spec| spec.update_strategy.clone()).unwrap_or_default();
-        let start = identity::range(self.observed.set).start;
+        let from = |offset: Option<i32>| self.range.start + i64::from(offset.unwrap_or(0));
         match strategy.rolling_update {
-            Some(rolling) => number >= start + rolling.partition.unwrap_or(0),
+            Some(rolling) => number >= from(rolling.partition),
             None if strategy.type_.as_deref() == Some("OnDelete") => true,
             None => {
                 let status = self.observed.set.status.as_ref();
-                number >= start + status.and_then(|status| status.current_replicas).unwrap_or(0)
+                number >= from(status.and_then(|status| status.current_replicas))
             }
         }
     }
@@ -166,8 +175,7 @@ impl<'a> Step<'a> {
 
     /// The unhealthy Pod of the lowest number: removing that one cannot make things worse.
     fn first_unhealthy(&self) -> Option<String> {
-        let replicas = self.replicas.iter().filter_map(|(_, pod)| pod.as_ref());
-        let all = replicas.chain(self.condemned.iter().rev());
+        let all = self.replicas.values().chain(self.condemned.iter().rev());
         all.into_iter().find(|pod| self.is_unavailable(pod)).map(|pod| pod.name().to_owned())
     }
 
@@ -179,9 +187,8 @@ impl<'a> Step<'a> {
             return;
         }
         let partition = strategy.rolling_update.and_then(|rolling| rolling.partition).unwrap_or(0);
-        let partition = usize::try_from(partition).unwrap_or(0);
-        for (_, pod) in self.replicas.iter().skip(partition).rev() {
-            let Some(pod) = pod else { return };
+        for number in (self.range.start + i64::from(partition)..self.range.end).rev() {
+            let Some(pod) = self.replicas.get(&number) else { return };
             if pod.label(REVISION_LABEL) != self.observed.update && !pod.is_deleting() {
                 self.actions.push(Action::Delete(Arc::clone(pod)));
                 return;

@@ -104,6 +104,21 @@ fn pods_come_and_go_in_order() {
 }
 
 #[test]
+fn a_set_may_be_larger_than_anybody_can_make_it() {
+    let from_five = json!({"ordinals": {"start": 5}});
+    check(vec![(
+        "the last number is beyond 32 bits",
+        i32::MAX,
+        from_five,
+        vec![ready(5, "new"), ready(6, "new")],
+        vec!["create 7 new"],
+    )]);
+    let some = steps(&set(2_000_000_000, json!({"podManagementPolicy": "Parallel"})), vec![ready(1, "new")]);
+    assert_eq!(some.len(), 500, "the rest follows in later steps");
+    assert_eq!(some[..2], ["create 0 new", "create 2 new"]);
+}
+
+#[test]
 fn updates_go_from_the_highest_number_down() {
     let on_delete = json!({"updateStrategy": {"type": "OnDelete"}});
     let partition = json!({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}});
