@@ -109,6 +109,9 @@ impl Cluster {
             ]);
         }
         for controller in running {
+            if let Some(recorder) = controller.recorder() {
+                tasks.spawn(recorder.writer(stop.clone()));
+            }
             tasks.spawn(controllers::run(Arc::clone(&server.store), controller, stop.clone()));
         }
         let router = router(Arc::clone(&server));

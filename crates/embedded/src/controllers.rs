@@ -48,13 +48,17 @@ use crate::store::{Event, Key};
 /// thousand Pods getting ready are a few looks and not a thousand.
 const WORKLOAD_PACE: Duration = Duration::from_millis(20);
 
+/// How many workloads of a kind are looked at at the same time: one that is held up must not hold up all others.
+const WORKLOAD_WORKERS: usize = 5;
+
 /// Where directories for volumes are made, on every node.
 const VOLUME_FOLDER: &str = "/var/lib/maar/volumes";
 
 /// When to look at an object again although nothing changed.
 pub(crate) type Again = Option<Duration>;
 
-/// One control loop. All reconciles of one controller run one after another, in the order keys became due.
+/// One control loop. Reconciles run in the order keys became due, one after another unless it has several workers,
+/// and never two of one key at the same time.
 pub(crate) trait Controller: Send + Sync + 'static {
     /// Its name, also the name its changes carry.
     fn name(&self) -> &'static str;
@@ -65,6 +69,17 @@ pub(crate) trait Controller: Send + Sync + 'static {
     /// Whether it follows every table there is, also those that appear later.
     fn every_table(&self) -> bool {
         false
+    }
+
+    /// How many keys are looked at at the same time. With more than one, [`Controller::keys`] may be called while a
+    /// reconcile waits for something.
+    fn workers(&self) -> usize {
+        1
+    }
+
+    /// What it tells people with, if that is to be written by a task of its own.
+    fn recorder(&self) -> Option<&recorder::Recorder> {
+        None
     }
 
     /// The least time between two looks at the same key, for controllers whose reconciles cost more the more Pods

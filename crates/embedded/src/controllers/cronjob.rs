@@ -10,7 +10,7 @@ use k8s_openapi::api::batch::v1::{CronJob, CronJobStatus, Job};
 use plan::Plan;
 
 use super::base::{self, Base};
-use super::recorder::reference;
+use super::recorder::{Recorder, reference};
 use super::{Again, Controller};
 use crate::server::Server;
 use crate::status::ApiError;
@@ -98,6 +98,14 @@ impl CronJobController {
 impl Controller for CronJobController {
     fn name(&self) -> &'static str {
         "cronjob-controller"
+    }
+
+    fn workers(&self) -> usize {
+        super::WORKLOAD_WORKERS
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        Some(&self.base.recorder)
     }
 
     fn tables(&self) -> Vec<&'static str> {

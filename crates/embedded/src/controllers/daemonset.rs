@@ -20,7 +20,7 @@ use plan::{Observed, Plan};
 
 use super::base::{self, Base, Owner, Workload, workload_selector};
 use super::owners::controller_reference;
-use super::recorder::reference;
+use super::recorder::{Recorder, reference};
 use super::view::{NodeView, PodView, next_available, seconds_after, until};
 use super::{Again, Controller};
 use crate::server::Server;
@@ -175,6 +175,14 @@ impl DaemonSetController {
 impl Controller for DaemonSetController {
     fn name(&self) -> &'static str {
         "daemonset-controller"
+    }
+
+    fn workers(&self) -> usize {
+        super::WORKLOAD_WORKERS
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        Some(&self.base.recorder)
     }
 
     fn tables(&self) -> Vec<&'static str> {

@@ -17,7 +17,7 @@ use plan::{Observed, Plan};
 
 use super::base::{self, Base, Owner, Workload, workload_selector};
 use super::owners::controller_reference;
-use super::recorder::reference;
+use super::recorder::{Recorder, reference};
 use super::view::PodView;
 use super::{Again, Controller};
 use crate::server::Server;
@@ -229,6 +229,14 @@ fn names(deployment: &Deployment) -> (&str, &str) {
 impl Controller for DeploymentController {
     fn name(&self) -> &'static str {
         "deployment-controller"
+    }
+
+    fn workers(&self) -> usize {
+        super::WORKLOAD_WORKERS
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        Some(&self.base.recorder)
     }
 
     fn tables(&self) -> Vec<&'static str> {

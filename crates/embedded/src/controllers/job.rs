@@ -22,7 +22,7 @@ use plan::{Observed, Plan};
 
 use super::base::{self, Base, Owner, Workload, workload_selector};
 use super::owners::controller_reference;
-use super::recorder::reference;
+use super::recorder::{Recorder, reference};
 use super::view::PodView;
 use super::{Again, Controller};
 use crate::server::Server;
@@ -199,6 +199,14 @@ impl JobController {
 impl Controller for JobController {
     fn name(&self) -> &'static str {
         "job-controller"
+    }
+
+    fn workers(&self) -> usize {
+        super::WORKLOAD_WORKERS
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        Some(&self.base.recorder)
     }
 
     fn tables(&self) -> Vec<&'static str> {

@@ -15,7 +15,7 @@ pub(crate) use status::REPLICA_FAILURE;
 
 use super::base::{self, Base, Owner, Workload, workload_selector};
 use super::owners::controller_reference;
-use super::recorder::reference;
+use super::recorder::{Recorder, reference};
 use super::template::pod_from;
 use super::view::{PodView, next_available};
 use super::{Again, Controller};
@@ -150,6 +150,14 @@ impl ReplicaSetController {
 impl Controller for ReplicaSetController {
     fn name(&self) -> &'static str {
         "replicaset-controller"
+    }
+
+    fn workers(&self) -> usize {
+        super::WORKLOAD_WORKERS
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        Some(&self.base.recorder)
     }
 
     fn tables(&self) -> Vec<&'static str> {

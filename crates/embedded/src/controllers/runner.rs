@@ -1,4 +1,4 @@
-//! Runs one controller: follows its tables, keeps the set of keys that are due, reconciles one at a time.
+//! Runs one controller: follows its tables, keeps the set of keys that are due, reconciles one at a time or a few.
 
 mod due;
 
@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use due::Due;
-use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +24,12 @@ use crate::store::{Event, Follower, Key, Store};
 
 const FIRST_RETRY: Duration = Duration::from_millis(5);
 const LAST_RETRY: Duration = Duration::from_mins(1);
+
+/// How a look at a key ended.
+type Done = (Key, Result<Again, ApiError>);
+
+/// The looks that wait for something.
+type Looks = FuturesUnordered<BoxFuture<'static, Done>>;
 
 /// Follows one table.
 struct Follow {
@@ -37,6 +45,7 @@ pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: Canc
         controller.tables().into_iter().map(|table| Follow { table: table.into(), at: 0 }).collect();
     let mut due = Due::paced(controller.pace());
     let mut failures: HashMap<Key, u32> = HashMap::new();
+    let mut looks = Looks::new();
     for follow in &mut follows {
         restart(&store, &controller, follow, &mut due);
     }
@@ -45,31 +54,43 @@ pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: Canc
         take_events(&store, &controller, &mut follows, &mut due);
         due.ring(Instant::now());
         if stop.is_cancelled() {
-            return;
+            break;
         }
         let Some(key) = due.pop() else {
-            if !wait(&mut follower, due.next_ring(), &stop).await {
-                return;
+            match wait(&mut follower, &mut looks, due.next_ring(), &stop).await {
+                Woken::ToStop => break,
+                Woken::ToSettle(done) => settle(&controller, done, &mut due, &mut failures),
+                Woken::ToSee => {}
             }
             continue;
         };
-        due.look(&key, Instant::now());
-        let result = look(&controller, &key).await;
-        settle(&controller, key, result, &mut due, &mut failures);
+        due.begin(&key, Instant::now());
+        looks.push(look(Arc::clone(&controller), key).boxed());
+        // Most looks end at once. Those that wait for somebody let others begin, as far as there are workers; where
+        // there is but one, nothing else happens in the meantime.
+        while let Some(done) = if looks.len() < controller.workers() {
+            looks.next().now_or_never().flatten()
+        } else {
+            looks.next().await
+        } {
+            settle(&controller, done, &mut due, &mut failures);
+        }
     }
+    while looks.next().await.is_some() {}
 }
 
 /// Looks at one key. A panic is an error of that key: nobody else may suffer from it.
-async fn look(controller: &BoxController, key: &Key) -> Result<Again, ApiError> {
-    survive(async { controller.reconcile(key).await }).await.unwrap_or_else(|panic| {
+async fn look(controller: BoxController, key: Key) -> Done {
+    let result = survive(async { controller.reconcile(&key).await }).await.unwrap_or_else(|panic| {
         let (controller, table) = (controller.name(), &key.table);
         tracing::error!(controller, %table, key = %key.row, panic, "a controller panicked over an object");
         Err(ApiError::internal(format!("{controller} panicked: {panic}")))
-    })
+    });
+    (key, result)
 }
 
 /// What comes of a future, or its last words if it panics.
-async fn survive<T>(future: impl Future<Output = T>) -> Result<T, String> {
+pub(super) async fn survive<T>(future: impl Future<Output = T>) -> Result<T, String> {
     AssertUnwindSafe(future).catch_unwind().await.map_err(|panic| last_words(&*panic))
 }
 
@@ -78,8 +99,20 @@ fn last_words(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or("without a word").to_owned()
 }
 
-/// Waits for a change or a timer; `false` when it is time to stop.
-async fn wait(follower: &mut Follower, ring: Option<Instant>, stop: &CancellationToken) -> bool {
+/// Why a controller that had nothing to do goes on.
+enum Woken {
+    ToStop,
+    ToSettle(Done),
+    ToSee,
+}
+
+/// Waits for a change, a timer or the end of a look.
+async fn wait(
+    follower: &mut Follower,
+    looks: &mut Looks,
+    ring: Option<Instant>,
+    stop: &CancellationToken,
+) -> Woken {
     let timer = async {
         match ring {
             Some(at) => tokio::time::sleep_until(at).await,
@@ -88,19 +121,16 @@ async fn wait(follower: &mut Follower, ring: Option<Instant>, stop: &Cancellatio
     };
     tokio::select! {
         biased;
-        () = stop.cancelled() => false,
-        () = follower.changed() => true,
-        () = timer => true,
+        () = stop.cancelled() => Woken::ToStop,
+        Some(done) = looks.next() => Woken::ToSettle(done),
+        () = follower.changed() => Woken::ToSee,
+        () = timer => Woken::ToSee,
     }
 }
 
-fn settle(
-    controller: &BoxController,
-    key: Key,
-    result: Result<Again, ApiError>,
-    due: &mut Due,
-    failures: &mut HashMap<Key, u32>,
-) {
+fn settle(controller: &BoxController, done: Done, due: &mut Due, failures: &mut HashMap<Key, u32>) {
+    let (key, result) = done;
+    due.end(&key);
     match result {
         Ok(again) => {
             failures.remove(&key);

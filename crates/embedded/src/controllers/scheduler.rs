@@ -30,7 +30,7 @@ use request::Request;
 use serde_json::json;
 
 use super::base::Base;
-use super::recorder::pod_reference;
+use super::recorder::{Recorder, pod_reference};
 use super::view::{NodeView, until};
 use super::volume::{self, SELECTED_NODE};
 use super::{Again, Controller};
@@ -351,6 +351,10 @@ impl State {
 impl Controller for Scheduler {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        Some(&self.base.recorder)
     }
 
     fn tables(&self) -> Vec<&'static str> {

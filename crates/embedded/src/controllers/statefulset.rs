@@ -21,7 +21,7 @@ use revision::Revisions;
 
 use super::base::{self, Base, Owner, Workload, workload_selector};
 use super::owners::controller_reference;
-use super::recorder::reference;
+use super::recorder::{Recorder, reference};
 use super::view::{PodView, next_available};
 use super::{Again, Controller};
 use crate::server::Server;
@@ -226,6 +226,14 @@ fn pod_owner(set: &StatefulSet, ordinal: i64, uid: &str) -> OwnerReference {
 impl Controller for StatefulSetController {
     fn name(&self) -> &'static str {
         "statefulset-controller"
+    }
+
+    fn workers(&self) -> usize {
+        super::WORKLOAD_WORKERS
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        Some(&self.base.recorder)
     }
 
     fn tables(&self) -> Vec<&'static str> {

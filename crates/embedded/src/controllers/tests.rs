@@ -5,4 +5,5 @@ mod cleanup;
 mod harness;
 mod nodes;
 mod services;
+mod silence;
 mod workloads;

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use super::index::PodsByNode;
 use crate::controllers::base::Base;
 use crate::controllers::placement::{NO_EXECUTE, tolerates};
-use crate::controllers::recorder::pod_reference;
+use crate::controllers::recorder::{Recorder, pod_reference};
 use crate::controllers::view::{NodeView, PodView, seconds_after, until};
 use crate::controllers::{Again, Controller};
 use crate::server::Server;
@@ -150,6 +150,10 @@ pub(super) fn disrupted(pod: &mut Pod, reason: &str, message: &str, now: Timesta
 impl Controller for TaintEviction {
     fn name(&self) -> &'static str {
         "taint-eviction-controller"
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        Some(&self.base.recorder)
     }
 
     fn tables(&self) -> Vec<&'static str> {

@@ -19,6 +19,10 @@ pub(super) struct Due {
     /// The least time between two looks at one key, and when keys were looked at within that time.
     pace: Duration,
     looked: HashMap<Key, Instant>,
+    /// Keys that are being looked at, and those among them that became due meanwhile: nobody looks at one twice at
+    /// the same time.
+    busy: BTreeSet<Key>,
+    missed: BTreeSet<Key>,
 }
 
 impl Due {
@@ -37,8 +41,9 @@ impl Due {
         }
     }
 
-    /// Remembers that a key is being looked at, for as long as the pace asks for.
-    pub(super) fn look(&mut self, key: &Key, now: Instant) {
+    /// Remembers that a key is being looked at, and when for as long as the pace asks for.
+    pub(super) fn begin(&mut self, key: &Key, now: Instant) {
+        self.busy.insert(key.clone());
         if self.pace.is_zero() {
             return;
         }
@@ -49,8 +54,18 @@ impl Due {
         self.looked.insert(key.clone(), now);
     }
 
+    /// The look at a key is over.
+    pub(super) fn end(&mut self, key: &Key) {
+        self.busy.remove(key);
+        if let Some(key) = self.missed.take(key) {
+            self.soon(key);
+        }
+    }
+
     pub(super) fn now(&mut self, key: Key) {
-        if self.present.insert(key.clone()) {
+        if self.busy.contains(&key) {
+            self.missed.insert(key);
+        } else if self.present.insert(key.clone()) {
             self.order.push_back(key);
         }
     }

@@ -1,6 +1,5 @@
 //! Controllers that misbehave.
 
-use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::PostParams;
