@@ -37,6 +37,11 @@ impl Pattern {
         &self.source
     }
 
+    /// The pattern as it is run.
+    pub(super) fn regex(&self) -> &Regex {
+        &self.regex
+    }
+
     /// Whether the pattern occurs in the text.
     pub fn is_match(&self, text: &str) -> bool {
         self.regex.is_match(text)
@@ -136,7 +141,11 @@ impl<'a> Translation<'a> {
         match character {
             'Q' if !in_class => self.literal(),
             'A' | 'z' if !in_class => self.keep(character),
-            'a' | 'f' | 'n' | 'r' | 't' | 'v' | 'x' | 'p' | 'P' => self.keep(character),
+            'a' | 'f' | 'n' | 'r' | 't' | 'v' => self.keep(character),
+            'x' | 'p' | 'P' => {
+                self.keep(character);
+                self.braces();
+            }
             '0' => self.octal(),
             _ if character.is_ascii_punctuation() => {
                 self.out.push_str(&regex::escape(&character.to_string()));
@@ -149,6 +158,17 @@ impl<'a> Translation<'a> {
     fn keep(&mut self, character: char) {
         self.out.push('\\');
         self.out.push(character);
+    }
+
+    /// What stands in braces after `\p` or `\x` is a name or number, not how often something is repeated.
+    fn braces(&mut self) {
+        if self.rest.starts_with('{')
+            && let Some(end) = self.rest.find('}')
+        {
+            let (braces, rest) = self.rest.split_at(end + 1);
+            self.out.push_str(braces);
+            self.rest = rest;
+        }
     }
 
     fn octal(&mut self) {
@@ -248,6 +268,7 @@ mod tests {
             (r"^\<a\>$", "<a>", true),
             (r"(?i)^ABC$", "abc", true),
             (r"^\/x\-y\_$", "/x-y_", true),
+            (r"^\p{Han}\x{41}$", "中A", true),
             ("a", "cat", true),
             (r"^(?P<year>\d{4})$", "2024", true),
             (r"^[+--]+$", "+,-", true),
