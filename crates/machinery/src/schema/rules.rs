@@ -1,6 +1,6 @@
 //! `x-kubernetes-validations`: rules in CEL, compiled with the schema and run after everything else has been found valid.
 //!
-//! The engine is that of kube-cel; which value a rule sees, which old value belongs to it and what becomes of its answer is
+//! Expressions are read by kube-cel and run by [`evaluate`]; which value a rule sees, which old value belongs to it and what becomes of its answer is
 //! decided here. Rules that use `oldSelf` run where there is an old value; other rules that fail on a part that has not
 //! changed are tolerated, as [`super::validate_update`] tolerates the rest.
 //! What the engine cannot do is refused when the schema is compiled, not when an object arrives.
@@ -10,9 +10,13 @@ mod condition;
 mod cost;
 mod engine;
 mod escape;
+mod evaluate;
 mod expand;
+mod functions;
+mod literal;
 mod path;
 mod rule;
+mod unordered;
 mod value;
 
 use serde_json::Value;
@@ -129,7 +133,15 @@ fn run(schema: &Schema, place: Place<'_>, old: Option<&Value>, path: &Path<'_>, 
                 }
             }
             Err(problem) => {
-                let detail = format!("{problem} evaluating rule: {}", rule.title());
+                let detail = if problem == evaluate::NO_SUCH_OVERLOAD {
+                    format!(
+                        "'{problem}': call arguments did not match a supported operator, function or macro signature for \
+                         rule: {}",
+                        rule.title()
+                    )
+                } else {
+                    format!("{problem} evaluating rule: {}", rule.title())
+                };
                 judgement.broken.push(FieldError::invalid(path, schema.kind_name(), detail));
             }
         }

@@ -207,6 +207,7 @@ fn call<'a>(call: &'a CallExpr, scope: &'a Scope<'a>) -> Result<Known<'a>, Strin
         && let Some(target) = &call.target
     {
         infer(target, scope)?;
+        functions::check_format(&name, target)?;
     }
     let mut kinds = Vec::with_capacity(call.args.len());
     for argument in &call.args {

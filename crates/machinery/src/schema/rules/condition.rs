@@ -20,8 +20,8 @@ impl Condition {
 
     /// Whether it holds; an error where that cannot be said.
     pub fn holds(&self, values: &[(&str, &Value)]) -> Result<bool, String> {
-        let values = values.iter().map(|(name, value)| (*name, untyped(value)));
-        match engine::run_with(&self.0, values)? {
+        let values: Vec<_> = values.iter().map(|(name, value)| (*name, untyped(value))).collect();
+        match engine::run_with(&self.0, &values, None)? {
             cel::Value::Bool(truth) => Ok(truth),
             other => Err(format!("expected a bool, got {}", other.type_of())),
         }

@@ -1,5 +1,5 @@
 //! Macros that Kubernetes has and the engine lacks, rewritten into comprehensions that it knows:
-//! `sortBy`, and `all`, `exists`, `existsOne`, `transformList`, `transformMap` with two variables.
+//! `sortBy`, `optMap` and `optFlatMap`, and `all`, `exists`, `existsOne`, `transformList`, `transformMap` with two variables.
 
 use kube_cel::cel::{
     IdedExpr,
@@ -72,6 +72,11 @@ fn rewrite(call: CallExpr) -> Result<Result<IdedExpr, CallExpr>, String> {
             let mut args = args.into_iter();
             let (name, body) = (args.next().unwrap_or_default(), args.next().unwrap_or_default());
             sort_by(*target, &variable(&name)?, body)
+        }
+        (name @ ("optMap" | "optFlatMap"), Some(target), Err(args)) if args.len() == 2 => {
+            let mut args = args.into_iter();
+            let (variable, body) = (args.next().unwrap_or_default(), args.next().unwrap_or_default());
+            opt_map(name, *target, &self::variable(&variable)?, body)
         }
         (_, target, args) => {
             let args = args.map_or_else(|args| args, Vec::from);
@@ -198,4 +203,16 @@ fn sort_by(target: IdedExpr, name: &str, body: IdedExpr) -> IdedExpr {
         result: ident(RESULT),
     })));
     bind("@items", target, call("@sorted", vec![ident("@items"), keys]))
+}
+
+/// What `body` makes of what an optional value holds.
+fn opt_map(name: &str, target: IdedExpr, variable: &str, body: IdedExpr) -> IdedExpr {
+    let method = |target: IdedExpr, name: &str, args: Vec<IdedExpr>| {
+        let target = Some(Box::new(target));
+        ided(Expr::Call(CallExpr { func_name: name.to_owned(), target, args }))
+    };
+    let held = bind(variable, method(target.clone(), "value", Vec::new()), body);
+    let made = if name == "optMap" { method(ident("optional"), "of", vec![held]) } else { held };
+    let nothing = method(ident("optional"), "none", Vec::new());
+    call(operators::CONDITIONAL, vec![method(target, "hasValue", Vec::new()), made, nothing])
 }

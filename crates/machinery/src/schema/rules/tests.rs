@@ -99,6 +99,8 @@ fn a_rule_that_cannot_work_is_refused_with_the_schema() {
         ("'text'", "cel expression must evaluate to a bool"),
         ("cel.bind(x, 1, x == 1)", "undeclared reference to 'bind' (in container '')"),
         ("self.list.all(self.name, v, true)", "argument must be a simple name"),
+        ("br'a' == b'a'", "raw bytes are not supported"),
+        ("'%.1e'.format([self.ratio]) == ''", "%e is not supported"),
     ];
     for (rule, want) in table {
         let errors = compile(&sample(rule)).err().unwrap_or_default();
@@ -110,7 +112,10 @@ fn a_rule_that_cannot_work_is_refused_with_the_schema() {
             texts(&errors)
         );
     }
-    for rule in ["self.replicas >=", "(((", "self.name == 'a", "", &"(".repeat(1000), &"a".repeat(20_000)] {
+    let long_sum = format!("{} == 1", ["1"; 1000].join("+"));
+    let unreadable =
+        ["self.replicas >=", "(((", "self.name == 'a", "", &"(".repeat(1000), &"a".repeat(20_000), &long_sum];
+    for rule in unreadable {
         let errors = compile(&sample(rule)).err().unwrap_or_default();
         assert!(errors[0].detail.starts_with("compilation failed: "), "{rule}: {:?}", texts(&errors));
     }

@@ -9,8 +9,8 @@ use kube_cel::cel::{
 };
 use serde_json::{Map, Number, Value};
 
-use super::{engine, escape::escape};
-use crate::schema::{Additional, Format, Kind, ListType, Schema, lists::keys_of};
+use super::{escape::escape, functions::time, unordered::Unordered};
+use crate::schema::{Additional, Format, Kind, ListType, Schema};
 
 /// Converts a value. Of an object's `metadata` only the names can be seen.
 pub(super) fn convert(value: &Value, schema: &Schema) -> cel::Value {
@@ -24,47 +24,13 @@ pub(super) fn convert(value: &Value, schema: &Schema) -> cel::Value {
                 Some(schema) => convert(item, schema),
                 None => untyped(item),
             });
-            cel::Value::List(Arc::new(items.collect()))
+            let keys = schema.list_map_keys.iter().filter_map(|key| escape(key));
+            match schema.list_type {
+                ListType::Atomic => cel::Value::List(Arc::new(items.collect())),
+                ListType::Set | ListType::Map => Unordered::new(items.collect(), keys).into(),
+            }
         }
         Value::Object(map) => object_of(map, schema),
-    }
-}
-
-/// Converts an old value. Sets and keyed lists take the order of the new value, since theirs does not count.
-pub(super) fn convert_old(old: &Value, new: &Value, schema: &Schema) -> cel::Value {
-    convert(&reordered(old, new, schema), schema)
-}
-
-fn reordered(old: &Value, new: &Value, schema: &Schema) -> Value {
-    match (old, new) {
-        (Value::Array(old), Value::Array(new)) if schema.list_type != ListType::Atomic => {
-            let identity = |item: &Value| match schema.list_type {
-                ListType::Map => keys_of(item, schema),
-                ListType::Set | ListType::Atomic => item.clone(),
-            };
-            let order: Vec<Value> = new.iter().map(identity).collect();
-            let mut items: Vec<(usize, &Value)> = old
-                .iter()
-                .map(|item| {
-                    (order.iter().position(|key| *key == identity(item)).unwrap_or(order.len()), item)
-                })
-                .collect();
-            items.sort_by_key(|(position, _)| *position);
-            let item_schema = schema.items.as_deref();
-            let items = items.into_iter().map(|(position, item)| match (new.get(position), item_schema) {
-                (Some(new), Some(schema)) => reordered(item, new, schema),
-                _ => item.clone(),
-            });
-            Value::Array(items.collect())
-        }
-        (Value::Object(old), Value::Object(new)) => {
-            let fields = old.iter().map(|(name, value)| match (new.get(name), schema.field(name)) {
-                (Some(new), Some(schema)) => (name.clone(), reordered(value, new, schema)),
-                _ => (name.clone(), value.clone()),
-            });
-            Value::Object(fields.collect())
-        }
-        _ => old.clone(),
     }
 }
 
@@ -86,9 +52,9 @@ fn text_of(text: &str, schema: &Schema) -> cel::Value {
         Some(Format::Byte) => {
             STANDARD.decode(text).map_or_else(|_| plain(), |bytes| cel::Value::Bytes(Arc::new(bytes)))
         }
-        Some(Format::DateTime) => engine::timestamp(text).unwrap_or_else(plain),
-        Some(Format::Date) => engine::timestamp(&format!("{text}T00:00:00Z")).unwrap_or_else(plain),
-        Some(Format::Duration) => engine::duration(text).unwrap_or_else(plain),
+        Some(Format::DateTime) => time::lenient(text).unwrap_or_else(plain),
+        Some(Format::Date) => time::lenient(&format!("{text}T00:00:00Z")).unwrap_or_else(plain),
+        Some(Format::Duration) => time::duration(text).unwrap_or_else(|_| plain()),
         _ => plain(),
     }
 }
@@ -100,6 +66,8 @@ fn object_of(map: &Map<String, Value>, schema: &Schema) -> cel::Value {
             (Some(_), _) if schema.embedded_resource && name == "metadata" => {
                 escape(name).map(|name| (name, names_of(value)))
             }
+            // A field that is null is one that is not there.
+            (Some(_), _) if value.is_null() => None,
             (Some(property), _) => escape(name).map(|name| (name, convert(value, property))),
             (None, Additional::Schema(entry)) => Some((name.clone(), convert(value, entry))),
             (None, Additional::Any) => Some((name.clone(), untyped(value))),

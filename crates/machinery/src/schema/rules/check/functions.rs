@@ -1,13 +1,17 @@
 //! The functions that rules may call, and what the simple ones answer.
 
-use kube_cel::cel::common::ast::{CallExpr, Expr, operators};
+use kube_cel::cel::{
+    IdedExpr,
+    common::ast::{CallExpr, Expr, LiteralValue, operators},
+};
 
 use super::Known;
+use crate::schema::rules::functions::verbs;
 
 /// Operators, the standard library of CEL, and the libraries of Kubernetes.
 const FUNCTIONS: &str = "
 !_ -_ @in @insert @not_strictly_false @pairs @sorted _!=_ _%_ _&&_ _*_ _+_ _-_ _/_ _<=_ _<_ _==_ _>=_ _>_ _?._
-_?_:_ _[?_] _[_] _||_ add asApproximateFloat asInteger base64.decode base64.encode bytes charAt cidr compareTo
+_?_:_ _[?_] _[_] _||_ add asApproximateFloat asInteger base64.decode base64.encode bool bytes charAt cidr compareTo
 contains containsCIDR containsIP distinct double duration dyn endsWith family find findAll first flatten format
 format.byte format.date format.datetime format.dns1035Label format.dns1035LabelPrefix format.dns1123Label
 format.dns1123LabelPrefix format.dns1123Subdomain format.dns1123SubdomainPrefix format.labelValue format.named
@@ -18,9 +22,9 @@ isIPv4 isIPv6 isInteger isLessThan isLinkLocalMulticast isLinkLocalUnicast isLoo
 isSorted isURL isUnspecified join jsonpatch.escapeKey last lastIndexOf lists.range lowerAscii major masked
 matches math.abs math.bitAnd math.bitNot math.bitOr math.bitShiftLeft math.bitShiftRight math.bitXor math.ceil
 math.floor math.greatest math.isFinite math.isInf math.isNaN math.least math.round math.sign math.sqrt
-math.trunc max min minor optional.none optional.of optional.ofNonZeroValue or orValue patch prefixLength
+math.trunc max min minor optional.none optional.of optional.ofNonZeroValue optional.unwrap or orValue patch prefixLength
 quantity replace reverse semver sets.contains sets.equivalent sets.intersects sign size slice sort split
-startsWith string strings.quote sub substring sum timestamp trim type uint upperAscii url validate value
+startsWith string strings.quote sub substring sum timestamp trim type uint unwrapOpt upperAscii url validate value
 ";
 
 /// The name of a function, with its library where the call has one: `math.abs`.
@@ -38,6 +42,15 @@ pub(in crate::schema::rules) fn full_name(call: &CallExpr) -> String {
 
 pub(super) fn is_known(name: &str) -> bool {
     FUNCTIONS.split_whitespace().any(|known| known == name)
+}
+
+/// Refuses what the engine would write otherwise than the real server, which has typographic exponents.
+pub(super) fn check_format(name: &str, target: &IdedExpr) -> Result<(), String> {
+    let Expr::Literal(LiteralValue::String(pattern)) = &target.expr else { return Ok(()) };
+    if name == "format" && verbs(pattern.inner()).any(|verb| verb == 'e') {
+        return Err("%e is not supported".to_owned());
+    }
+    Ok(())
 }
 
 /// What a function answers, where that is the same whatever it is given.
@@ -64,7 +77,8 @@ pub(super) fn answer<'a>(name: &str) -> Known<'a> {
         | "isQuantity"
         | "isSemver"
         | "isIP"
-        | "isCIDR" => Known::Truth,
+        | "isCIDR"
+        | "bool" => Known::Truth,
         operators::SUBSTRACT
         | operators::MULTIPLY
         | operators::DIVIDE
