@@ -80,6 +80,7 @@ pub(super) fn text_value(text: impl Into<String>) -> Value {
 }
 
 /// What an optional value holds, if this is one.
+#[expect(clippy::option_option, reason = "one that holds nothing is not the same as something else")]
 pub(super) fn optional(value: &Value) -> Option<Option<&Value>> {
     let Value::Opaque(opaque) = value else { return None };
     opaque.downcast_ref::<OptionalValue>().map(OptionalValue::value)
