@@ -58,9 +58,9 @@ pub(crate) async fn run(store: Arc<Store>, controller: BoxController, stop: Canc
         }
         let Some(key) = due.pop() else {
             match wait(&mut follower, &mut looks, due.next_ring(), &stop).await {
-                Woken::ToStop => break,
-                Woken::ToSettle(done) => settle(&controller, done, &mut due, &mut failures),
-                Woken::ToSee => {}
+                Woken::Stop => break,
+                Woken::Settled(done) => settle(&controller, done, &mut due, &mut failures),
+                Woken::News => {}
             }
             continue;
         };
@@ -101,9 +101,9 @@ fn last_words(panic: &(dyn Any + Send)) -> String {
 
 /// Why a controller that had nothing to do goes on.
 enum Woken {
-    ToStop,
-    ToSettle(Done),
-    ToSee,
+    Stop,
+    Settled(Done),
+    News,
 }
 
 /// Waits for a change, a timer or the end of a look.
@@ -121,10 +121,10 @@ async fn wait(
     };
     tokio::select! {
         biased;
-        () = stop.cancelled() => Woken::ToStop,
-        Some(done) = looks.next() => Woken::ToSettle(done),
-        () = follower.changed() => Woken::ToSee,
-        () = timer => Woken::ToSee,
+        () = stop.cancelled() => Woken::Stop,
+        Some(done) = looks.next() => Woken::Settled(done),
+        () = follower.changed() => Woken::News,
+        () = timer => Woken::News,
     }
 }
 
