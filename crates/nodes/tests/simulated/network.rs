@@ -16,17 +16,17 @@ async fn an_exec_hangs_while_its_node_has_no_network_and_goes_on_afterwards() {
     let parameters = AttachParams::default().stdin(true).stderr(false);
     let mut process = world.pods().exec("cut", ["cat"], &parameters).await.expect("exec");
     let (mut stdin, mut stdout) = (process.stdin().expect("stdin"), process.stdout().expect("stdout"));
-    let mut word = [0; 4];
+    let mut said = [0; 4];
     stdin.write_all(b"one\n").await.expect("typed");
-    stdout.read_exact(&mut word).await.expect("an echo");
+    stdout.read_exact(&mut said).await.expect("an echo");
     world.handle.fail("cpu-0", "network".parse().expect("a failure")).await.expect("breakable");
     while world.handle.dialer().dial("cpu-0").expect("known").await.is_ok() {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     stdin.write_all(b"two\n").await.expect("typed");
-    let heard = tokio::time::timeout(Duration::from_mins(2), stdout.read(&mut word)).await;
-    assert!(heard.is_err(), "{word:?} came from a node without a network");
+    let heard = tokio::time::timeout(Duration::from_mins(2), stdout.read(&mut said)).await;
+    assert!(heard.is_err(), "{said:?} came from a node without a network");
     world.handle.heal("cpu-0").await.expect("healable");
-    stdout.read_exact(&mut word).await.expect("an echo");
-    assert_eq!(&word, b"two\n");
+    stdout.read_exact(&mut said).await.expect("an echo");
+    assert_eq!(&said, b"two\n");
 }
