@@ -245,22 +245,24 @@ mod tests {
 
     #[test]
     fn a_claim_is_told_why_it_cannot_have_the_volume_it_names() {
-        let mut going = volume("v", "2Gi", json!({}));
-        going.metadata.deletion_timestamp = Some(from_value(json!("2026-01-01T12:00:00Z")).unwrap());
         let rows = [
-            (volume("v", "2Gi", json!({})), None),
-            (volume("v", "1Gi", json!({})), Some("requested PV is too small")),
-            (volume("v", "2Gi", json!({"storageClassName": "t"})), Some("storageClassName does not match")),
-            (volume("v", "2Gi", json!({"volumeMode": "Block"})), Some("incompatible volumeMode")),
-            (volume("v", "2Gi", json!({"accessModes": ["ReadOnlyMany"]})), Some("incompatible accessMode")),
+            ("2Gi", json!({}), None),
+            ("1Gi", json!({}), Some("requested PV is too small")),
+            ("2Gi", json!({"storageClassName": "t"}), Some("storageClassName does not match")),
+            ("2Gi", json!({"volumeMode": "Block"}), Some("incompatible volumeMode")),
+            ("2Gi", json!({"accessModes": ["ReadOnlyMany"]}), Some("incompatible accessMode")),
             (
-                volume("v", "2Gi", json!({"volumeAttributesClassName": "fast"})),
+                "2Gi",
+                json!({"volumeAttributesClassName": "fast"}),
                 Some("volumeAttributesClassName does not match"),
             ),
-            (going, Some("the volume is marked for deletion \"v\"")),
         ];
-        for (volume, want) in rows {
-            assert_eq!(mismatch(&volume, &claim("2Gi", json!({}))).as_deref(), want);
+        let told = |volume: &PersistentVolume| mismatch(volume, &claim("2Gi", json!({})));
+        for (size, change, want) in rows {
+            assert_eq!(told(&volume("v", size, change)).as_deref(), want);
         }
+        let mut going = volume("v", "2Gi", json!({}));
+        going.metadata.deletion_timestamp = Some(from_value(json!("2026-01-01T12:00:00Z")).unwrap());
+        assert_eq!(told(&going).as_deref(), Some("the volume is marked for deletion \"v\""));
     }
 }
