@@ -287,19 +287,23 @@ fn numbers_as_large_as_they_get_do_no_harm() {
     let most = i32::MAX;
     let spec = json!({"completions": most, "parallelism": 3, "completionMode": "Indexed",
         "backoffLimitPerIndex": most, "activeDeadlineSeconds": i64::MAX,
-        "successPolicy": {"rules": [{"succeededIndexes": "1-2000000"}]}});
+        "successPolicy": {"rules": [{"succeededIndexes": "1-2147483646"}]}});
     let mut world = World::new(spec);
     world.step();
     for pod in &mut world.pods {
-        for count in ["job-index-failure-count", "job-index-ignored-failure-count"] {
-            pod.metadata.annotations.insert(format!("batch.kubernetes.io/{count}"), most.to_string());
+        // One below the limit, so that the index is tried again and the counts go on.
+        for (count, before) in
+            [("job-index-failure-count", most - 1), ("job-index-ignored-failure-count", most)]
+        {
+            pod.metadata.annotations.insert(format!("batch.kubernetes.io/{count}"), before.to_string());
         }
     }
     world.end(1, 1);
     world.end(2, 0);
     world.step();
     world.wait(3600);
-    world.step();
+    let again = world.step();
+    assert!(again.create.iter().any(|creation| creation.replaces.is_some()), "tried again after a while");
     assert_eq!(world.counts().1, 1);
     let mut plain = World::new(json!({"completions": most, "parallelism": most}));
     assert_eq!(plain.step().create.len(), 500, "the rest follows in later steps");
