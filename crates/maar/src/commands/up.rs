@@ -113,13 +113,13 @@ fn read_profile(arguments: &Arguments) -> anyhow::Result<Profile> {
 
 /// Runs the embedded cluster until Ctrl-C.
 async fn serve(arguments: &Arguments, profile: &Profile, stop: &CancellationToken) -> anyhow::Result<()> {
-    let ports = Ports::bind(arguments).await?;
     let config = Config { data_folder: arguments.data_dir.clone(), ..Config::wall() };
     let cluster = Cluster::start(config).await?;
     let listener =
         cluster.listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments.port)).await.with_context(
             || format!("serving the Kubernetes API on port {} (choose another with --port)", arguments.port),
         )?;
+    let ports = Ports::bind(arguments).await?;
     let kubelets = KubeletDirectory::default();
     cluster.set_kubelets(Arc::new(kubelets.clone()));
     let client = cluster.client();
