@@ -14,7 +14,7 @@ help: ## Say what each target does
 
 up: ## Build and run everything on the embedded cluster (Ctrl-C stops it)
 	@dev/web build
-	@echo "==> building maar (the first build takes some minutes, later ones seconds)"
+	@echo "==> building maar (the first build takes a quarter of an hour on two cores, later ones much less)"
 	$(CARGO) build --release --bin maar
 	@$(BUILT)/release/maar up $(ARGS)
 
