@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use maar_api::Quantity;
-use maar_api::resources::{self, CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PodResources};
+use maar_quantities::Quantity;
+use maar_quantities::resources::{self, CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY, PodResources};
 use serde_json::Value;
 
 /// Amounts by the name a quota limits them by.
@@ -177,7 +177,7 @@ fn named(value: &str, operator: &str, values: &Value) -> bool {
 
 fn is_best_effort(pod: &Value) -> bool {
     let Ok(read) = PodResources::from_json(pod) else { return false };
-    let asks = |list: maar_api::ResourceList| {
+    let asks = |list: maar_quantities::ResourceList| {
         list.iter().any(|(name, amount)| matches!(name.as_str(), CPU | MEMORY) && !amount.is_zero())
     };
     !asks(read.requests()) && !asks(read.limits())

@@ -110,7 +110,7 @@ fn wave(now: Timestamp, phases: [f64; 3]) -> f64 {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use maar_api::Quantity;
+    use maar_quantities::Quantity;
     use proptest::prelude::*;
 
     use super::*;

@@ -11,7 +11,7 @@ mod tests;
 use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1::{Container, EnvVar, EnvVarSource, Pod, PodSpec};
-use maar_api::ResourceList;
+use maar_quantities::ResourceList;
 
 pub(crate) use downward::{field, resource};
 pub(crate) use expand::expand;

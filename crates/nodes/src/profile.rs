@@ -12,7 +12,7 @@ mod syntax;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use maar_api::{Quantity, ResourceList};
+use maar_quantities::{Quantity, ResourceList};
 use serde::Deserialize;
 
 use crate::events::EventPolicy;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use maar_api::resources::PodResources;
-use maar_api::{Quantity, ResourceList};
+use maar_quantities::resources::PodResources;
+use maar_quantities::{Quantity, ResourceList};
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 

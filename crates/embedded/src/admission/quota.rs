@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use maar_api::ResourceList;
+use maar_quantities::ResourceList;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 

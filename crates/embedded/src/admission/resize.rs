@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use maar_api::Quantity;
+use maar_quantities::Quantity;
 use serde_json::Value;
 
 use crate::store::Entry;

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ResourceQuota, ResourceQuotaStatus};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as TextQuantity;
-use maar_api::Quantity;
+use maar_quantities::Quantity;
 use serde_json::Value;
 
 use super::base::{self, Base};

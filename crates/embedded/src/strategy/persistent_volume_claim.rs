@@ -1,6 +1,6 @@
 //! PersistentVolumeClaims.
 
-use maar_api::Quantity;
+use maar_quantities::Quantity;
 use maar_machinery::error::{FieldError, Path};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! Lists of resource quantities.
 
-use maar_api::Quantity;
-use maar_api::quantity::stored_text;
-use maar_api::resources::{HUGEPAGES_PREFIX, is_extended};
+use maar_quantities::Quantity;
+use maar_quantities::quantity::stored_text;
+use maar_quantities::resources::{HUGEPAGES_PREFIX, is_extended};
 use maar_machinery::error::{FieldError, Path};
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Pod, ResourceFieldSelector};
-use maar_api::{Quantity, ResourceList};
+use maar_quantities::{Quantity, ResourceList};
 
 use super::{Facts, SourceError};
 

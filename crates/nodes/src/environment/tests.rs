@@ -9,7 +9,7 @@ fn facts() -> Facts {
         pod_ip: Some("10.0.0.7".parse().unwrap()),
         allocatable: list
             .iter()
-            .map(|(name, text)| (*name, maar_api::Quantity::parse(text).unwrap()))
+            .map(|(name, text)| (*name, maar_quantities::Quantity::parse(text).unwrap()))
             .collect(),
     }
 }

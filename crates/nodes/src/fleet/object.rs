@@ -8,7 +8,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use maar_api::ResourceList;
+use maar_quantities::ResourceList;
 use serde_json::{Value, json};
 
 use crate::{
@@ -165,7 +165,7 @@ impl NodePlan {
         let mut offered = (*self.shape.allocatable).clone();
         if let Some(cards) = &self.shape.cards {
             let left = cards.count.saturating_sub(failures.cards).saturating_mul(cards.replicas);
-            offered.insert(cards.resource.clone(), maar_api::Quantity::from_units(i64::from(left)));
+            offered.insert(cards.resource.clone(), maar_quantities::Quantity::from_units(i64::from(left)));
         }
         offered
     }

@@ -5,7 +5,7 @@ pub(crate) mod affinity;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Taint, Toleration};
-use maar_api::{Quantity, ResourceList, resources};
+use maar_quantities::{Quantity, ResourceList, resources};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Container;
-use maar_api::Quantity;
+use maar_quantities::Quantity;
 
 use super::{process, usage};
 

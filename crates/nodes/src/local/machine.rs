@@ -1,6 +1,6 @@
 //! What this machine has.
 
-use maar_api::{Quantity, ResourceList};
+use maar_quantities::{Quantity, ResourceList};
 
 use super::{LIMITS_ANNOTATION, LOCAL_LABEL, LocalOptions, sandbox::Sandbox};
 use crate::{

@@ -1,6 +1,6 @@
 //! How hard a simulated Pod works its cards: `sim.maar.io/gpu-utilization` and `sim.maar.io/gpu-memory`.
 
-use maar_api::Quantity;
+use maar_quantities::Quantity;
 
 /// What a running container does to each card it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use maar_api::{Quantity, resources::PodResources};
+use maar_quantities::{Quantity, resources::PodResources};
 use serde::Deserialize;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use maar_api::{Quantity, ResourceList};
+use maar_quantities::{Quantity, ResourceList};
 use thiserror::Error;
 
 use super::{Cards, Pool, Profile, Taint, raw, syntax};

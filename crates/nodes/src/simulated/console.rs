@@ -7,7 +7,7 @@ use futures::{FutureExt, future::BoxFuture, stream};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1;
 use kube::Client;
-use maar_api::Quantity;
+use maar_quantities::Quantity;
 use maar_streams::{ExitStatus, LogOptions, dial::BoxedIo};
 
 use super::{

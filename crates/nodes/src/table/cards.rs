@@ -62,7 +62,7 @@ impl CardBoard {
 
 #[cfg(test)]
 mod tests {
-    use maar_api::Quantity;
+    use maar_quantities::Quantity;
 
     use super::*;
     use crate::profile::{Power, Vendor};

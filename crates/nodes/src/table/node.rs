@@ -7,7 +7,7 @@ use std::{
 };
 
 use k8s_openapi::api::core::v1::Taint;
-use maar_api::{Quantity, ResourceList};
+use maar_quantities::{Quantity, ResourceList};
 use tokio::sync::watch;
 
 use super::cards::{CardBoard, CardHolder};

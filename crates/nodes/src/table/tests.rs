@@ -4,7 +4,7 @@ use std::{net::Ipv4Addr, time::Duration};
 
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
-use maar_api::{Quantity, ResourceList};
+use maar_quantities::{Quantity, ResourceList};
 use serde_json::json;
 
 use super::*;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use k8s_openapi::api::core::v1::Taint;
-use maar_api::Quantity;
-use maar_api::resources::{CPU, MEMORY, PODS};
+use maar_quantities::Quantity;
+use maar_quantities::resources::{CPU, MEMORY, PODS};
 
 use super::request::{Amounts, HostPort, Names, Request, Term};
 use crate::controllers::view::NodeView;

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{NodeSelector, ObjectReference, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
-use maar_api::Quantity;
+use maar_quantities::Quantity;
 use maar_machinery::selector::LabelSelector;
 
 use super::PROVISIONER;

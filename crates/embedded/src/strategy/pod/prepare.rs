@@ -1,6 +1,6 @@
 //! The parts of a Pod that the server works out.
 
-use maar_api::resources::{HUGEPAGES_PREFIX, PodResources, is_pod_level};
+use maar_quantities::resources::{HUGEPAGES_PREFIX, PodResources, is_pod_level};
 use serde_json::{Value, json};
 
 use super::super::value::{Object, child, is_set, items, items_mut, make_child};

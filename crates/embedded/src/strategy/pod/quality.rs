@@ -1,6 +1,6 @@
 //! The quality-of-service class of a Pod, which decides who is evicted first.
 
-use maar_api::Quantity;
+use maar_quantities::Quantity;
 use serde_json::Value;
 
 use super::super::value::{items, text};

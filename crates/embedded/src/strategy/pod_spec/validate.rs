@@ -1,6 +1,6 @@
 //! What is checked about a Pod specification as a whole.
 
-use maar_api::resources::PodResources;
+use maar_quantities::resources::PodResources;
 use maar_machinery::error::{FieldError, Path};
 use serde_json::{Value, json};
 
@@ -128,7 +128,7 @@ fn containers_fit(errors: &mut Errors, path: &Path<'_>, spec: &Value) {
     let requests = path.field("requests");
     for (resource, sum) in &sums.requests() {
         let Some(offered) = spec["resources"]["requests"].get(resource) else { continue };
-        if maar_api::Quantity::parse(text(offered)).is_ok_and(|offered| *sum > offered) {
+        if maar_quantities::Quantity::parse(text(offered)).is_ok_and(|offered| *sum > offered) {
             let detail = format!("must be greater than or equal to aggregate container requests of {sum}");
             errors.push(FieldError::invalid(requests.key(resource), offered.clone(), detail));
         }
@@ -136,7 +136,7 @@ fn containers_fit(errors: &mut Errors, path: &Path<'_>, spec: &Value) {
     for (index, container) in items(&spec["containers"]).iter().enumerate() {
         for (resource, limit) in entries(&container["resources"]["limits"]) {
             let Some(most) = spec["resources"]["limits"].get(resource) else { continue };
-            let parsed = (maar_api::Quantity::parse(text(limit)), maar_api::Quantity::parse(text(most)));
+            let parsed = (maar_quantities::Quantity::parse(text(limit)), maar_quantities::Quantity::parse(text(most)));
             if let (Ok(limit_amount), Ok(most_amount)) = parsed
                 && limit_amount > most_amount
             {

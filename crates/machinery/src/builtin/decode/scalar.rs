@@ -135,7 +135,7 @@ fn quantity(
     schema: &Schema,
     place: Place<'_>,
 ) -> Result<Option<Value>, DecodeError> {
-    let stored = maar_api::quantity::stored_text(text)
+    let stored = maar_quantities::quantity::stored_text(text)
         .map_err(|error| place.malformed(value, schema, format!("{}: {error}", place.path)))?;
     let unchanged = value.as_str() == Some(stored.as_str());
     Ok((!unchanged).then_some(Value::String(stored)))
