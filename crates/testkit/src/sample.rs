@@ -10,11 +10,19 @@ const VARIABLE: &str = "MAAR_TEST_SAMPLE";
 const EVERY: u64 = 8;
 
 /// The points of a range that are tried.
-#[expect(clippy::disallowed_methods, reason = "tests learn how thorough to be by the environment")]
 pub fn sample(all: RangeInclusive<u64>) -> impl Iterator<Item = u64> {
+    chosen(all, which())
+}
+
+/// Whether a part will do, for what has no points to choose from.
+pub fn sampled() -> bool {
+    which().is_some()
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests learn how thorough to be by the environment")]
+fn which() -> Option<u64> {
     let said = std::env::var(VARIABLE).ok();
-    let which = said.map(|said| said.parse::<u64>().expect("MAAR_TEST_SAMPLE is a number"));
-    chosen(all, which)
+    said.map(|said| said.parse().expect("MAAR_TEST_SAMPLE is a number"))
 }
 
 fn chosen(all: RangeInclusive<u64>, which: Option<u64>) -> impl Iterator<Item = u64> {
