@@ -1,7 +1,7 @@
 //! LimitRanges.
 
-use maar_quantities::Quantity;
 use maar_machinery::error::{FieldError, Path};
+use maar_quantities::Quantity;
 use serde_json::Value;
 
 use super::check::{self, Errors};

@@ -1,7 +1,7 @@
 //! PersistentVolumeClaims.
 
-use maar_quantities::Quantity;
 use maar_machinery::error::{FieldError, Path};
+use maar_quantities::Quantity;
 use serde_json::{Value, json};
 
 use super::check::{self, Errors};

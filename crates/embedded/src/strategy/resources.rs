@@ -1,9 +1,9 @@
 //! Lists of resource quantities.
 
+use maar_machinery::error::{FieldError, Path};
 use maar_quantities::Quantity;
 use maar_quantities::quantity::stored_text;
 use maar_quantities::resources::{HUGEPAGES_PREFIX, is_extended};
-use maar_machinery::error::{FieldError, Path};
 use serde_json::Value;
 
 use super::check::{self, Errors};

@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::{
     Affinity, Container, Pod, PodAffinityTerm, PodSpec, TopologySpreadConstraint, WeightedPodAffinityTerm,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use maar_quantities::resources::{CPU, MEMORY, PodResources};
 use maar_machinery::selector::{LabelSelector, Operator, Requirement};
+use maar_quantities::resources::{CPU, MEMORY, PodResources};
 
 /// What a Pod without requests is taken to need when nodes are compared.
 const DEFAULT_MILLICORES: i64 = 100;

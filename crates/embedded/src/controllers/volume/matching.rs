@@ -2,8 +2,8 @@
 
 use k8s_openapi::api::core::v1::{NodeSelector, ObjectReference, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
-use maar_quantities::Quantity;
 use maar_machinery::selector::LabelSelector;
+use maar_quantities::Quantity;
 
 use super::PROVISIONER;
 

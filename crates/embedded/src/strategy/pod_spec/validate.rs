@@ -1,7 +1,7 @@
 //! What is checked about a Pod specification as a whole.
 
-use maar_quantities::resources::PodResources;
 use maar_machinery::error::{FieldError, Path};
+use maar_quantities::resources::PodResources;
 use serde_json::{Value, json};
 
 use super::super::check::{self, Errors};
@@ -136,7 +136,8 @@ fn containers_fit(errors: &mut Errors, path: &Path<'_>, spec: &Value) {
     for (index, container) in items(&spec["containers"]).iter().enumerate() {
         for (resource, limit) in entries(&container["resources"]["limits"]) {
             let Some(most) = spec["resources"]["limits"].get(resource) else { continue };
-            let parsed = (maar_quantities::Quantity::parse(text(limit)), maar_quantities::Quantity::parse(text(most)));
+            let parsed =
+                (maar_quantities::Quantity::parse(text(limit)), maar_quantities::Quantity::parse(text(most)));
             if let (Ok(limit_amount), Ok(most_amount)) = parsed
                 && limit_amount > most_amount
             {
