@@ -126,6 +126,7 @@ pub(crate) fn all(server: &Arc<Server>) -> Vec<BoxController> {
         Arc::new(ttl_after_finished::TtlAfterFinished::new(server)),
         Arc::new(disruption::DisruptionController::new(server)),
         Arc::new(endpoints::EndpointsController::new(server)),
+        Arc::new(endpoints::EndpointsMirror::new(server)),
         Arc::new(volume::VolumeBinder::new(server, VOLUME_FOLDER)),
         Arc::new(volume::EphemeralClaims::new(server)),
         Arc::new(volume::VolumeProtection::new(server)),

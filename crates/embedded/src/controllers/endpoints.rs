@@ -1,6 +1,7 @@
 //! EndpointSlices and Endpoints: where the Pods behind a Service can be reached.
 
 mod legacy;
+mod mirror;
 mod plan;
 mod slices;
 
@@ -12,6 +13,7 @@ use k8s_openapi::api::core::v1::{Endpoints, Node, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use maar_machinery::selector::LabelSelector;
 use maar_machinery::selector::Labels as _;
+pub(crate) use mirror::EndpointsMirror;
 use plan::Target;
 use serde::Deserialize;
 use slices::Change;
@@ -141,12 +143,9 @@ impl EndpointsController {
         self.base.local.modify(namespace, name, change).await.map(|_| ())
     }
 
-    /// The Endpoints of a Service that is gone, if they were made here.
+    /// The Endpoints of a Service that is gone, whoever wrote them.
     async fn remove_legacy(&self, namespace: &str, name: &str) -> Result<(), ApiError> {
         let Some(entry) = self.base.local.entry::<Endpoints>(namespace, name) else { return Ok(()) };
-        if entry.meta.label(legacy::MANAGED_BY) != Some(legacy::MANAGER) {
-            return Ok(());
-        }
         let options = DeleteOptions::of_uid(&entry.meta.uid);
         self.base.local.delete::<Endpoints>(namespace, name, &options).await
     }
@@ -194,8 +193,12 @@ impl Controller for EndpointsController {
         match table {
             "services" => vec![base::own_key(table, event)],
             "pods" => self.services_of(event),
-            // Somebody changed or removed a slice: put it right.
-            _ => base::controller_key(&self.table, "Service", "", &event.entry).into_iter().collect(),
+            // Somebody changed or removed a slice: put it right. Not if it went after its Service did: that was told,
+            // and somebody may have written Endpoints of that name since.
+            _ => base::controller_key(&self.table, "Service", "", &event.entry)
+                .into_iter()
+                .filter(|key| self.base.store().get(key).is_some())
+                .collect(),
         }
     }
 

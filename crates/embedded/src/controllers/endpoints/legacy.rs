@@ -7,8 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::plan::{Target, TargetPort};
 
-pub(crate) const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
-pub(crate) const MANAGER: &str = "endpoint-controller";
+const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
+const MANAGER: &str = "endpoint-controller";
 const HEADLESS: &str = "service.kubernetes.io/headless";
 /// More addresses than this are left out; slices have no such limit.
 const CAPACITY: usize = 1000;

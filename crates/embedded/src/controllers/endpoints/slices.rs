@@ -12,8 +12,8 @@ use crate::controllers::owners::controller_reference;
 
 /// How many endpoints a slice holds.
 const CAPACITY: usize = 100;
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
-const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
+pub(super) const SERVICE_NAME: &str = "kubernetes.io/service-name";
+pub(super) const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 const MANAGER: &str = "endpointslice-controller.k8s.io";
 const HEADLESS: &str = "service.kubernetes.io/headless";
 
@@ -26,7 +26,7 @@ pub(crate) enum Change {
 }
 
 /// Endpoints with the same ports and kind of address share slices.
-type Group = (&'static str, Vec<TargetPort>);
+pub(super) type Group = (&'static str, Vec<TargetPort>);
 
 /// What to do so that the slices say where the targets are.
 pub(crate) fn changes(service: &Service, targets: &[Target], existing: Vec<EndpointSlice>) -> Vec<Change> {
@@ -56,7 +56,7 @@ pub(crate) fn changes(service: &Service, targets: &[Target], existing: Vec<Endpo
 }
 
 /// Slices that are no longer needed take the place of new ones, so that watchers see one change instead of two.
-fn reuse(changes: &mut Vec<Change>, mut unused: Vec<EndpointSlice>) {
+pub(super) fn reuse(changes: &mut Vec<Change>, mut unused: Vec<EndpointSlice>) {
     for change in changes.iter_mut() {
         let Change::Create(new) = change else { continue };
         let Some(at) = unused.iter().position(|old| old.address_type == new.address_type) else { continue };
@@ -126,7 +126,7 @@ fn endpoint(target: &Target, address: IpAddr) -> Endpoint {
     }
 }
 
-fn group_of(slice: &EndpointSlice) -> Option<Group> {
+pub(super) fn group_of(slice: &EndpointSlice) -> Option<Group> {
     let family = match slice.address_type.as_str() {
         "IPv4" => "IPv4",
         "IPv6" => "IPv6",
@@ -197,17 +197,6 @@ fn make(
     key: &Group,
     endpoints: Vec<Endpoint>,
 ) -> EndpointSlice {
-    let ports: Vec<EndpointPort> = key
-        .1
-        .iter()
-        .map(|port| EndpointPort {
-            // An unnamed port has the empty name here, unlike elsewhere.
-            name: Some(port.name.clone().unwrap_or_default()),
-            port: Some(port.port),
-            protocol: Some(port.protocol.clone()),
-            app_protocol: port.app_protocol.clone(),
-        })
-        .collect();
     EndpointSlice {
         metadata: ObjectMeta {
             generate_name: Some(format!("{}-", service.metadata.name.as_deref().unwrap_or_default())),
@@ -218,8 +207,20 @@ fn make(
         },
         address_type: key.0.to_owned(),
         endpoints: Some(endpoints).filter(|endpoints| !endpoints.is_empty()),
-        ports: Some(ports).filter(|ports| !ports.is_empty()),
+        ports: slice_ports(&key.1),
     }
+}
+
+/// Ports as slices have them.
+pub(super) fn slice_ports(ports: &[TargetPort]) -> Option<Vec<EndpointPort>> {
+    let port = |port: &TargetPort| EndpointPort {
+        // An unnamed port has the empty name here, unlike elsewhere.
+        name: Some(port.name.clone().unwrap_or_default()),
+        port: Some(port.port),
+        protocol: Some(port.protocol.clone()),
+        app_protocol: port.app_protocol.clone(),
+    };
+    Some(ports.iter().map(port).collect::<Vec<_>>()).filter(|ports| !ports.is_empty())
 }
 
 #[cfg(test)]
