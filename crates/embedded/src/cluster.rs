@@ -18,6 +18,7 @@ use crate::server::{Server, UserInfo, router};
 use crate::store::Store;
 use crate::world::{Clock, World};
 
+mod advertise;
 mod bootstrap;
 pub(crate) mod connect;
 mod listen;
@@ -71,6 +72,7 @@ pub enum StartError {
 pub struct Cluster {
     server: Arc<Server>,
     router: Router,
+    advertised: advertise::Advertised,
     stop: CancellationToken,
     tasks: TaskTracker,
     _stop_on_drop: DropGuard,
@@ -96,6 +98,7 @@ impl Cluster {
         let server = Arc::new(Server::new(world, Arc::new(store), identity, admission));
         server.load_definitions();
         bootstrap::prepare(&server).await?;
+        advertise::forget(&server).await;
         identity::prepare(&server).await?;
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
@@ -115,7 +118,8 @@ impl Cluster {
             tasks.spawn(controllers::run(Arc::clone(&server.store), controller, stop.clone()));
         }
         let router = router(Arc::clone(&server));
-        Ok(Self { server, router, stop: stop.clone(), tasks, _stop_on_drop: stop.drop_guard() })
+        let advertised = advertise::Advertised::default();
+        Ok(Self { server, router, advertised, stop: stop.clone(), tasks, _stop_on_drop: stop.drop_guard() })
     }
 
     /// Tells the API server how kubelets are reached.

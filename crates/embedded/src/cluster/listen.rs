@@ -19,8 +19,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
-use super::Cluster;
 use super::pace::pace;
+use super::{Cluster, advertise};
 use crate::identity::{Peer, PkiError, Transport, TransportError};
 use crate::server::UserInfo;
 
@@ -92,6 +92,10 @@ impl Cluster {
         let stop = self.stop.child_token();
         let tasks = TaskTracker::new();
         tasks.spawn(accept(socket, transport, self.router.clone(), stop.clone(), tasks.clone()));
+        if let Some(reached) = advertise::reachable(address, &names) {
+            let (server, told) = (Arc::clone(&self.server), Arc::clone(&self.advertised));
+            tasks.spawn(advertise::keep(server, told, reached, stop.clone()));
+        }
         tasks.close();
         Ok(Listener { address, stop: stop.clone(), tasks, _stop_on_drop: stop.drop_guard() })
     }
