@@ -15,7 +15,7 @@ use plan::Observed;
 use serde::Deserialize;
 
 use super::base::{self, Base};
-use super::recorder::reference;
+use super::recorder::{Recorder, reference};
 use super::view::PodView;
 use super::{Again, Controller};
 use crate::server::Server;
@@ -140,6 +140,10 @@ impl DisruptionController {
 impl Controller for DisruptionController {
     fn name(&self) -> &'static str {
         "disruption-controller"
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        Some(&self.base.recorder)
     }
 
     fn tables(&self) -> Vec<&'static str> {

@@ -14,7 +14,7 @@ use super::index::PodsByNode;
 use super::zones::{Pacing, Permission};
 use crate::controllers::base::{self, Base};
 use crate::controllers::placement::{NO_EXECUTE, NO_SCHEDULE};
-use crate::controllers::recorder::pod_reference;
+use crate::controllers::recorder::{Recorder, pod_reference};
 use crate::controllers::view::{NodeView, PodView, until};
 use crate::controllers::{Again, Controller};
 use crate::server::Server;
@@ -313,6 +313,10 @@ fn node_reference(node: &NodeView) -> ObjectReference {
 impl Controller for NodeLifecycle {
     fn name(&self) -> &'static str {
         "node-controller"
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        Some(&self.base.recorder)
     }
 
     fn tables(&self) -> Vec<&'static str> {

@@ -7,7 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, PersistentVolume, PersistentVolumeClaim, Pod};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{Api, ListParams, PostParams};
 use maar_streams::dial::Dialing;
 use serde_json::{from_value, json};
@@ -73,4 +74,73 @@ async fn a_deployment_does_not_wait_for_the_pods_of_others() {
     let late =
         Api::<Pod>::namespaced(world.client.clone(), "bad").list(&ListParams::default()).await.unwrap();
     assert_eq!(late.items.len(), 3, "one each, although two looks at one set would make two");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_budget_does_not_wait_for_the_events_of_others() {
+    let mut world = world_with_silence_about("events", 10).await;
+    let budget = |name: &str| {
+        from_value::<PodDisruptionBudget>(json!({"metadata": {"name": name},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": name}}}}))
+    };
+    let bad: Api<PodDisruptionBudget> = Api::namespaced(world.client.clone(), "bad");
+    for name in ["a", "b", "c"] {
+        bad.create(&PostParams::default(), &budget(name).unwrap()).await.unwrap();
+    }
+    world
+        .api::<PodDisruptionBudget>()
+        .create(&PostParams::default(), &budget("good").unwrap())
+        .await
+        .unwrap();
+    world.pass(Duration::from_secs(2)).await;
+    let status = world.get::<PodDisruptionBudget>("good").await.status.unwrap_or_default();
+    assert_eq!(status.observed_generation, Some(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_does_not_wait_for_the_events_of_others() {
+    let mut world = world_with_silence_about("events", 10).await;
+    let capacity = json!({"storage": "1Gi"});
+    let claim = |name: &str| {
+        from_value::<PersistentVolumeClaim>(
+            json!({"metadata": {"name": name}, "spec": {"storageClassName": "none-such",
+        "accessModes": ["ReadWriteOnce"], "resources": {"requests": &capacity}}}),
+        )
+    };
+    let bad: Api<PersistentVolumeClaim> = Api::namespaced(world.client.clone(), "bad");
+    for name in ["a", "b", "c"] {
+        bad.create(&PostParams::default(), &claim(name).unwrap()).await.unwrap();
+    }
+    let volume = json!({"metadata": {"name": "v"}, "spec": {"capacity": &capacity, "accessModes": ["ReadWriteOnce"],
+        "hostPath": {"path": "/v"}, "storageClassName": "none-such", "claimRef": {"namespace": "default", "name": "good"}}});
+    let volumes: Api<PersistentVolume> = Api::all(world.client.clone());
+    volumes.create(&PostParams::default(), &from_value(volume).unwrap()).await.unwrap();
+    world
+        .api::<PersistentVolumeClaim>()
+        .create(&PostParams::default(), &claim("good").unwrap())
+        .await
+        .unwrap();
+    world.pass(Duration::from_secs(2)).await;
+    let good: PersistentVolumeClaim = world.get("good").await;
+    assert_eq!(good.status.and_then(|status| status.phase).as_deref(), Some("Bound"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_of_a_lost_node_do_not_wait_for_the_events_of_others() {
+    let mut world = world_with_silence_about("events", 10).await;
+    let bad: Api<Pod> = Api::namespaced(world.client.clone(), "bad");
+    for name in ["a", "b", "c"] {
+        let pod = json!({"metadata": {"name": name}, "spec": {"nodeName": "node-0", "containers": [{"name": "c", "image": "i"}]}});
+        bad.create(&PostParams::default(), &from_value(pod).unwrap()).await.unwrap();
+    }
+    let ready = async || {
+        let pods = bad.list(&ListParams::default()).await.unwrap().items;
+        let conditions = pods.into_iter().flat_map(|pod| pod.status.unwrap().conditions.unwrap_or_default());
+        conditions.filter(|condition| condition.type_ == "Ready" && condition.status == "True").count()
+    };
+    world.wait("three Pods", async |_| ready().await == 3).await;
+    world.dead.insert("node-0".into());
+    world.wait("the first to be marked", async |_| ready().await < 3).await;
+    world.pass(Duration::from_secs(2)).await;
+    assert_eq!(ready().await, 0);
 }

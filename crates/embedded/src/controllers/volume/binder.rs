@@ -21,7 +21,7 @@ use maar_machinery::selector::Labels as _;
 use super::matching::{self, is_bound, is_promised, is_provisioned, waits_for_consumer};
 use super::{PROVISIONER, SELECTED_NODE};
 use crate::controllers::base::{self, Base};
-use crate::controllers::recorder::reference;
+use crate::controllers::recorder::{Recorder, reference};
 use crate::controllers::view::PodView;
 use crate::controllers::{Again, Controller};
 use crate::server::Server;
@@ -385,6 +385,10 @@ pub(crate) fn claim_reference(claim: &PersistentVolumeClaim) -> ObjectReference 
 impl Controller for VolumeBinder {
     fn name(&self) -> &'static str {
         "persistentvolume-controller"
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        Some(&self.base.recorder)
     }
 
     fn tables(&self) -> Vec<&'static str> {

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::controllers::base::{self, Base};
 use crate::controllers::owners::controller_reference;
-use crate::controllers::recorder::reference;
+use crate::controllers::recorder::{Recorder, reference};
 use crate::controllers::view::PodView;
 use crate::controllers::{Again, Controller};
 use crate::server::Server;
@@ -80,6 +80,10 @@ fn claim_of(pod: &Pod, volume: &Volume) -> Option<PersistentVolumeClaim> {
 impl Controller for EphemeralClaims {
     fn name(&self) -> &'static str {
         "ephemeral-volume-controller"
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        Some(&self.base.recorder)
     }
 
     fn tables(&self) -> Vec<&'static str> {
