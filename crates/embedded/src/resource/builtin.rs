@@ -125,7 +125,7 @@ static TABLE: &[Builtin] = &[
     Builtin { group: "scheduling.k8s.io", plural: "priorityclasses", kind: "PriorityClass", namespaced: false, short_names: &["pc"], generation: true, strategy: &strategy::PriorityClass, ..NONE },
 
     Builtin { group: "storage.k8s.io", plural: "storageclasses", kind: "StorageClass", namespaced: false, short_names: &["sc"], strategy: &strategy::StorageClass, ..NONE },
-    Builtin { group: "storage.k8s.io", plural: "csinodes", kind: "CSINode", unconditional: false, namespaced: false, ..NONE },
+    Builtin { group: "storage.k8s.io", plural: "csinodes", kind: "CSINode", unconditional: false, namespaced: false, strategy: &strategy::CsiNode, ..NONE },
     Builtin { group: "storage.k8s.io", plural: "csidrivers", kind: "CSIDriver", unconditional: false, namespaced: false, strategy: &strategy::CsiDriver, ..NONE },
     Builtin { group: "storage.k8s.io", plural: "volumeattachments", kind: "VolumeAttachment", unconditional: false, namespaced: false, subresources: &[Status], strategy: &strategy::VolumeAttachment, ..NONE },
 

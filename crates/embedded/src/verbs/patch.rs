@@ -63,6 +63,10 @@ impl Server {
             // Whatever is wrong with the result, the patch is to blame.
             let warnings = decode_object(resource, &mut object, options.field_validation)
                 .map_err(|error| ApiError::invalid_patch(error.message))?;
+            // What is patched names its version, so only a patch that takes it away leaves none.
+            if meta_text(&object, "resourceVersion").unwrap_or_default().is_empty() {
+                check_unconditional(resource, key)?;
+            }
             check_identity(resource, old, &object)?;
             Ok(Changed { object, warnings, fields_settled: false })
         };
@@ -105,6 +109,9 @@ impl Server {
                 }
             }
             let change = |old: &Value| {
+                if meta_text(&applied, "resourceVersion") == Some("") {
+                    check_unconditional(resource, key)?;
+                }
                 let object = self.merge_applied(resource, Some(old), &applied, subresource, options)?;
                 Ok(Changed { object, warnings: Vec::new(), fields_settled: true })
             };
@@ -181,6 +188,14 @@ fn decode_applied(resource: &Resource, applied: &mut Value) -> Result<(), ApiErr
     decode_fields(resource, applied, FieldValidation::Strict)
         .map(|_| ())
         .map_err(|error| ApiError::unclassified(error.message))
+}
+
+/// Refuses a change of whatever is there, where the kind wants a version named.
+fn check_unconditional(resource: &Resource, key: &Key) -> Result<(), ApiError> {
+    if resource.allows_unconditional_update() {
+        return Ok(());
+    }
+    Err(ApiError::unconditional_update(resource, key.name()))
 }
 
 /// A patch does not make another object of it.
