@@ -45,7 +45,7 @@ function work(request: APIRequestContext, account: string) {
       }),
     );
   const job = (name: string, type: string, replicas: number, cards: object) => {
-    const containers = [{ name: "main", image: "busybox", command: ["sleep", "3600"] }];
+    const containers = [{ name: "main", image: "busybox", command: ["sleep", "infinity"] }];
     const task = { name: "worker", replicas, cards, template: { spec: { containers } } };
     return done(
       request.post("/api/v1/jobs", {

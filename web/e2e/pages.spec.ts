@@ -51,7 +51,7 @@ test.beforeAll(async ({ playwright }) => {
       data: { name, type, image: "busybox", memory: "1Gi", cards },
     });
   const job = (name: string, replicas: number, count: number) => {
-    const containers = [{ name: "main", image: "busybox", command: ["sleep", "600"] }];
+    const containers = [{ name: "main", image: "busybox", command: ["sleep", "infinity"] }];
     const task = { name: "worker", replicas, cards: { count }, template: { spec: { containers } } };
     return request.post("/api/v1/jobs", {
       headers,

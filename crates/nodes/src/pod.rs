@@ -7,6 +7,7 @@ pub(crate) mod behaviour;
 pub(crate) mod load;
 pub(crate) mod object;
 pub(crate) mod restart;
+pub(crate) mod sleep;
 pub(crate) mod template;
 
 use std::{sync::Arc, time::Duration};

@@ -1,10 +1,12 @@
 //! How a simulated container behaves: the `sim.maar.io/` annotations of its Pod.
 //!
 //! An annotation holds for the Pod's main containers; with the name of a container and a dot before the last part
-//! (`sim.maar.io/prepare.run-time`) it holds for that container only, whatever its kind.
+//! (`sim.maar.io/prepare.run-time`) it holds for that container only, whatever its kind. A command that only sleeps
+//! stands in for a run time that no annotation gives.
 
 use std::{collections::BTreeMap, time::Duration};
 
+use super::{Role, sleep::Sleep};
 use crate::duration;
 
 /// Domain of the annotations.
@@ -13,7 +15,7 @@ pub(crate) const PREFIX: &str = "sim.maar.io/";
 /// An ordinary init container that nothing is said about takes this long.
 const INIT_RUN_TIME: Duration = Duration::from_secs(1);
 
-/// What the annotations say about one container.
+/// What the annotations and the command say about one container.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Behaviour {
     /// `start-delay`: from being assigned to running.
@@ -93,11 +95,20 @@ impl<'a> Annotations<'a> {
         Ok(i32::from(code))
     }
 
-    /// What the annotations say about `container`; the error is for people to read.
-    pub(crate) fn behaviour(self, container: &str, role: super::Role) -> Result<Behaviour, String> {
-        let is_main = role == super::Role::Main;
+    /// What the annotations say about `container`, whose command may be a sleep; the error is for people to read.
+    pub(crate) fn behaviour(
+        self,
+        container: &str,
+        role: Role,
+        sleep: Option<Sleep>,
+    ) -> Result<Behaviour, String> {
+        let is_main = role == Role::Main;
         let time = |name| self.time(container, is_main, name);
-        let implied = (role == super::Role::Init).then_some(INIT_RUN_TIME);
+        let implied = match sleep {
+            Some(Sleep::For(time)) => Some(time),
+            Some(Sleep::Forever) => None,
+            None => (role == Role::Init).then_some(INIT_RUN_TIME),
+        };
         Ok(Behaviour {
             start_delay: time("start-delay")?,
             run_time: time("run-time")?.or(implied),
@@ -112,7 +123,6 @@ impl<'a> Annotations<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pod::Role;
 
     fn annotations(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         pairs.iter().map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned())).collect()
@@ -122,20 +132,45 @@ mod tests {
     fn a_container_of_its_own_name_comes_first() {
         let map = annotations(&[("run-time", "10s"), ("prepare.run-time", "3s"), ("exit-code", "7")]);
         let annotations = Annotations(Some(&map));
-        let main = annotations.behaviour("main", Role::Main).unwrap();
+        let main = annotations.behaviour("main", Role::Main, None).unwrap();
         assert_eq!((main.run_time, main.exit_code), (Some(Duration::from_secs(10)), 7));
-        let prepare = annotations.behaviour("prepare", Role::Init).unwrap();
+        let prepare = annotations.behaviour("prepare", Role::Init, None).unwrap();
         assert_eq!((prepare.run_time, prepare.exit_code), (Some(Duration::from_secs(3)), 0));
-        let other = annotations.behaviour("other", Role::Init).unwrap();
+        let other = annotations.behaviour("other", Role::Init, None).unwrap();
         assert_eq!(other.run_time, Some(INIT_RUN_TIME));
-        assert_eq!(annotations.behaviour("side", Role::Sidecar).unwrap(), Behaviour::default());
+        assert_eq!(annotations.behaviour("side", Role::Sidecar, None).unwrap(), Behaviour::default());
+    }
+
+    #[test]
+    fn a_sleep_is_a_run_time_that_annotations_and_only_they_outdo() {
+        let map = annotations(&[("run-time", "10s"), ("exit-code", "7"), ("init.exit-code", "5")]);
+        let (said, silent) = (Annotations(Some(&map)), Annotations(None));
+        let sleep = |seconds| Some(Sleep::For(Duration::from_secs(seconds)));
+        let rows = [
+            (said, Role::Main, "main", sleep(60), Some(10), 7),
+            (said, Role::Main, "main", Some(Sleep::Forever), Some(10), 7),
+            (said, Role::Init, "init", sleep(60), Some(60), 5),
+            (silent, Role::Main, "main", sleep(60), Some(60), 0),
+            (silent, Role::Main, "main", Some(Sleep::Forever), None, 0),
+            (silent, Role::Init, "init", sleep(60), Some(60), 0),
+            (silent, Role::Init, "init", Some(Sleep::Forever), None, 0),
+            (silent, Role::Sidecar, "side", sleep(60), Some(60), 0),
+        ];
+        for (annotations, role, name, sleep, want, want_code) in rows {
+            let got = annotations.behaviour(name, role, sleep).unwrap();
+            assert_eq!(
+                (got.run_time, got.exit_code),
+                (want.map(Duration::from_secs), want_code),
+                "{name} {sleep:?}"
+            );
+        }
     }
 
     #[test]
     fn errors_name_the_annotation_and_what_it_allows() {
         for (name, value) in [("run-time", "soon"), ("exit-code", "300"), ("ready-after", "-1s")] {
             let map = annotations(&[(name, value)]);
-            let error = Annotations(Some(&map)).behaviour("c", Role::Main).unwrap_err();
+            let error = Annotations(Some(&map)).behaviour("c", Role::Main, None).unwrap_err();
             assert!(error.contains(&format!("sim.maar.io/{name}")) && error.contains(value), "{error}");
         }
     }

@@ -14,6 +14,7 @@ use super::{
     behaviour::Annotations,
     load::Load,
     restart::{self, RestartRule},
+    sleep,
 };
 
 /// When a container that ended is started again.
@@ -81,13 +82,13 @@ impl Template {
         let resources = PodResources::deserialize(&pod.spec).map_err(|error| error.to_string())?;
         let annotations = Annotations(pod.metadata.annotations.as_ref());
         let mut trouble = None;
-        let mut read = |wire: ContainerSpec, is_main: bool| {
+        let mut read = |wire: ContainerSpec<'_>, is_main: bool| {
             let role = match (is_main, wire.restart_policy) {
                 (true, _) => Role::Main,
                 (false, Some(RestartPolicy::Always)) => Role::Sidecar,
                 (false, _) => Role::Init,
             };
-            let behaviour = annotations.behaviour(&wire.name, role).unwrap_or_else(|error| {
+            let behaviour = annotations.behaviour(&wire.name, role, wire.sleep()).unwrap_or_else(|error| {
                 trouble.get_or_insert(error.into_boxed_str());
                 Behaviour::default()
             });
@@ -161,9 +162,11 @@ impl Template {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Spec {
-    containers: Vec<ContainerSpec>,
-    init_containers: Option<Vec<ContainerSpec>>,
+struct Spec<'a> {
+    #[serde(borrow)]
+    containers: Vec<ContainerSpec<'a>>,
+    #[serde(borrow)]
+    init_containers: Option<Vec<ContainerSpec<'a>>>,
     restart_policy: Option<RestartPolicy>,
     active_deadline_seconds: Option<u64>,
     termination_grace_period_seconds: Option<u64>,
@@ -179,9 +182,15 @@ struct ReadinessGate {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ContainerSpec {
+struct ContainerSpec<'a> {
     name: String,
     image: Option<String>,
+    #[serde(borrow)]
+    command: Option<Vec<&'a str>>,
+    #[serde(borrow)]
+    args: Option<Vec<&'a str>>,
+    #[serde(borrow)]
+    env: Option<Vec<sleep::Variable<'a>>>,
     restart_policy: Option<RestartPolicy>,
     restart_policy_rules: Option<Box<[RestartRule]>>,
     resources: Option<Resources>,
@@ -207,7 +216,15 @@ impl Probe {
     }
 }
 
-impl ContainerSpec {
+impl ContainerSpec<'_> {
+    /// How long it runs by its command, where that is a sleep. Arguments without a command are one to images without an
+    /// entry point, and those are what people sleep in.
+    fn sleep(&self) -> Option<sleep::Sleep> {
+        let (command, arguments) = (self.command.as_deref(), self.args.as_deref());
+        let environment = self.env.as_deref().unwrap_or_default();
+        sleep::of_command(command.unwrap_or_default(), arguments.unwrap_or_default(), environment)
+    }
+
     fn into_container(self, role: Role, behaviour: Behaviour) -> Container {
         let resources = self.resources.unwrap_or_default();
         let amounts = |map: Option<BTreeMap<String, Quantity>>| -> Amounts {

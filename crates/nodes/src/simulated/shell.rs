@@ -6,7 +6,7 @@ mod words;
 
 use std::{collections::BTreeMap, fmt::Write, time::Duration};
 
-use crate::duration;
+use crate::pod::sleep::{self, Sleep};
 
 pub(crate) use words::split;
 
@@ -80,7 +80,7 @@ impl Shell {
             "uname" => Outcome::print("Linux\n"),
             "true" | ":" => Outcome::default(),
             "false" => Outcome::fail(1, ""),
-            "sleep" => sleep(arguments),
+            "sleep" => rest(arguments),
             "exit" => exit(arguments),
             "sh" | "bash" | "ash" => self.shell(arguments),
             tool if self.tools.contains_key(tool) => Outcome::print(self.tools[tool].clone()),
@@ -235,12 +235,13 @@ fn echo(arguments: &[String]) -> Outcome {
     }
 }
 
-fn sleep(arguments: &[String]) -> Outcome {
-    let time = arguments.first().and_then(|text| duration::parse(text));
-    time.map_or_else(
-        || Outcome::fail(1, "sleep: invalid time interval\n"),
-        |time| Outcome::then(Then::Sleep(time)),
-    )
+fn rest(arguments: &[String]) -> Outcome {
+    match sleep::total(arguments) {
+        Some(Sleep::For(time)) => Outcome::then(Then::Sleep(time)),
+        Some(Sleep::Forever) => Outcome::then(Then::Sleep(Duration::MAX)),
+        None if arguments.is_empty() => Outcome::fail(1, "sleep: missing operand\n"),
+        None => Outcome::fail(1, format!("sleep: invalid time interval '{}'\n", arguments.join(" "))),
+    }
 }
 
 fn exit(arguments: &[String]) -> Outcome {
@@ -313,6 +314,9 @@ mod tests {
     fn what_takes_time_or_input_is_left_to_the_caller() {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(shell().run(&words("sleep 2")).then, Then::Sleep(Duration::from_secs(2)));
+        assert_eq!(shell().run(&words("sleep 1h 1m")).then, Then::Sleep(Duration::from_mins(61)));
+        assert_eq!(shell().run(&words("sleep infinity")).then, Then::Sleep(Duration::MAX));
+        assert_eq!(shell().run(&words("sleep soon")).code, 1);
         assert_eq!(shell().run(&words("cat")).then, Then::Copy);
         assert_eq!(shell().run(&words("/bin/bash")).then, Then::Interact);
         let exit = shell().line("echo bye; exit 3; echo never");

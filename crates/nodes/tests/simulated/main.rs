@@ -183,6 +183,26 @@ async fn pods_live_as_their_annotations_say() {
     world.phase("service", "Running").await;
 }
 
+/// `maar job submit … -- sleep 60` never ended.
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_only_sleeps_ends_when_it_has_slept() {
+    let world = world().await;
+    let sleeps = |words: Value| json!({ "command": words });
+    world.create("minute", "cpu-0", json!({}), sleeps(json!(["sleep", "60"]))).await;
+    world
+        .create("word", "cpu-0", json!({ "sim.maar.io/run-time": "20m" }), sleeps(json!(["sleep", "60"])))
+        .await;
+    world.create("ever", "cpu-1", json!({}), sleeps(json!(["sh", "-c", "sleep infinity"]))).await;
+    for (name, want) in [("minute", 60), ("word", 1_200)] {
+        let done = world.phase(name, "Succeeded").await;
+        let exit = &done["status"]["containerStatuses"][0]["state"]["terminated"];
+        let time = |field: &str| exit[field].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+        assert_eq!(time("finishedAt").duration_since(time("startedAt")).as_secs(), want, "{name}");
+    }
+    tokio::time::sleep(Duration::from_hours(48)).await;
+    world.phase("ever", "Running").await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn deleting_a_pod_takes_its_grace_and_then_it_is_gone() {
     let world = world().await;
