@@ -14,6 +14,7 @@ mod handlers;
 mod keys;
 mod limits;
 mod login;
+mod lost;
 mod network;
 mod password;
 mod preferences;
@@ -30,6 +31,7 @@ pub(crate) use caller::{
 pub(crate) use certificate::CertificateId;
 pub use entropy::Entropy;
 pub use first::{FirstAdmin, first_admin};
+pub use lost::{forgive_tries, one_time_password};
 pub(crate) use network::counted;
 pub use network::{Network, UnknownNetwork};
 pub use password::PasswordCost;

@@ -50,6 +50,7 @@ pub use cards::{CardSource, MakerMetrics, MetricNames, UnknownMetric};
 pub use cluster::Clients;
 pub use identity::{
     Entropy, FirstAdmin, Network, PasswordCost, ProviderError, Providers, UnknownNetwork, first_admin,
+    forgive_tries, one_time_password,
 };
 pub use issuer::{IssuerError, IssuerSettings};
 pub use kubeconfig::{

@@ -38,7 +38,7 @@ impl Records {
 }
 
 /// Whether it was new.
-async fn append(transaction: &mut Transaction, entry: &Entry) -> Result<bool> {
+pub(crate) async fn append(transaction: &mut Transaction, entry: &Entry) -> Result<bool> {
     let query = Query::new(
         "INSERT INTO audit (id, at, actor_kind, actor_id, actor_name, via, action, object_kind, object_name, \
          account, outcome, detail, before_json, after_json, address, request_id) \

@@ -42,6 +42,24 @@ pub enum Error {
         /// What to do instead.
         instead: &'static str,
     },
+    /// Somebody whose password is kept elsewhere.
+    #[error("{name} signs in by {providers} and has no password here")]
+    NoPassword {
+        /// Who.
+        name: String,
+        /// The names of the providers.
+        providers: String,
+    },
+    /// The database is of an older Maar.
+    #[error(
+        "the database has schema {found}, this version needs {known}: maar records migrate brings it there"
+    )]
+    Older {
+        /// The newest version in the database.
+        found: i64,
+        /// The newest version known here.
+        known: i64,
+    },
     /// A newer Maar has changed the database.
     #[error("the database has schema {found}, this version knows up to {known}: run the newer version")]
     Newer {
@@ -82,9 +100,11 @@ impl Error {
     pub const fn category(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "missing",
-            Self::Conflict { .. } | Self::LastAdministrator => "conflict",
+            Self::Conflict { .. } | Self::LastAdministrator | Self::NoPassword { .. } => "conflict",
             Self::Invalid { .. } | Self::Unsupported { .. } => "invalid",
-            Self::Newer { .. } | Self::Diverged { .. } | Self::Damaged { .. } => "damaged",
+            Self::Older { .. } | Self::Newer { .. } | Self::Diverged { .. } | Self::Damaged { .. } => {
+                "damaged"
+            }
             Self::File { .. } => "file",
             Self::Unavailable(_) => "transient",
         }

@@ -35,6 +35,14 @@ impl Records {
         Ok(Self::of(Database::connect(url, false).await?))
     }
 
+    /// Opens a database that is there, with the schema that is known here and no other: for changing something beside a
+    /// portal that may be running, which would meet a schema that it does not know.
+    pub async fn open_current(url: &str) -> Result<Self> {
+        let records = Self::open_as_is(url).await?;
+        migrate::check(&records.database, migrate::all(&records.database)).await?;
+        Ok(records)
+    }
+
     fn of(database: Database) -> Self {
         Self { database, known_sessions: Known::default(), known_keys: Known::default() }
     }

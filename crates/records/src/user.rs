@@ -4,6 +4,7 @@
 
 mod change;
 mod guard;
+mod lost;
 
 use std::collections::BTreeMap;
 

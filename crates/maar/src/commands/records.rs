@@ -3,6 +3,7 @@
 mod audit;
 mod backup;
 mod migrate;
+mod password;
 mod prune;
 
 /// What `maar records` can be told.
@@ -21,6 +22,12 @@ enum Command {
     /// Read the audit log
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Give somebody whose password is lost a new one, which has to be changed at the next login
+    #[command(after_help = "Examples:\n  \
+        maar records password admin --records sqlite:///var/lib/maar/records.db\n\n\
+        The password is printed once, and all sessions of the user end. The portal may be running: it knows of it within a \
+        second. It is in the audit log. Those who sign in by LDAP, OIDC or the like have no password here.")]
+    Password(password::Arguments),
     /// Take out what is too old to keep; of audit entries it leaves an entry that says so
     Prune(prune::Arguments),
 }
@@ -44,6 +51,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Backup(command) => backup::run(&command).await,
         Command::Migrate(database) => migrate::run(&database).await,
         Command::Audit(AuditCommand::Export(command)) => audit::run(*command).await,
+        Command::Password(command) => password::run(&command).await,
         Command::Prune(command) => prune::run(&command).await,
     }
 }

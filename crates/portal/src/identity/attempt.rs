@@ -40,7 +40,7 @@ pub(super) async fn first_use(portal: &Portal, what: &str) -> Result<bool, ApiEr
     Ok(counted == Attempt::Allowed)
 }
 
-fn of_name(provider: &str, name: &str) -> String {
+pub(super) fn of_name(provider: &str, name: &str) -> String {
     format!("name:{provider}:{}", name.to_lowercase())
 }
 

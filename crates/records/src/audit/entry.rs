@@ -159,7 +159,7 @@ impl Entry {
         }
     }
 
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         text::line("id", self.id.as_str(), 128)?;
         text::line("action", &self.action, 128)?;
         text::line("object_kind", &self.object_kind, 128)

@@ -101,6 +101,18 @@ pub(crate) async fn run(database: &Database, known: &[Migration]) -> Result<usiz
     Ok(missing.len())
 }
 
+/// Refuses a database that does not have exactly these steps, and leaves it as it is.
+pub(crate) async fn check(database: &Database, known: &[Migration]) -> Result<()> {
+    // Nothing is committed: to look is not to change.
+    let mut transaction = database.begin(Lock::Schema).await?;
+    let applied = applied(&mut transaction).await?;
+    if missing(known, &applied)?.is_empty() {
+        return Ok(());
+    }
+    let newest = known.last().map_or(0, |migration| migration.version);
+    Err(Error::Older { found: applied.last_key_value().map_or(0, |(&found, _)| found), known: newest })
+}
+
 /// Versions the database has, with their checksums.
 async fn applied(transaction: &mut Transaction) -> Result<BTreeMap<i64, String>> {
     let table = "CREATE TABLE IF NOT EXISTS schema_versions (\
@@ -164,6 +176,21 @@ mod tests {
         let database = memory().await;
         run(&database, SQLITE).await.unwrap();
         let error = run(&database, &SQLITE[..1]).await.unwrap_err();
+        assert!(matches!(error, Error::Newer { known: 1, .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn looking_whether_the_schema_is_the_known_one_changes_nothing() {
+        let database = memory().await;
+        let error = check(&database, SQLITE).await.unwrap_err();
+        assert!(matches!(error, Error::Older { found: 0, .. }), "{error}");
+        assert!(database.rows(Query::new("SELECT name FROM sqlite_master")).await.unwrap().is_empty());
+        run(&database, &SQLITE[..2]).await.unwrap();
+        let error = check(&database, SQLITE).await.unwrap_err();
+        assert!(matches!(error, Error::Older { found: 2, .. }), "{error}");
+        run(&database, SQLITE).await.unwrap();
+        check(&database, SQLITE).await.unwrap();
+        let error = check(&database, &SQLITE[..1]).await.unwrap_err();
         assert!(matches!(error, Error::Newer { known: 1, .. }), "{error}");
     }
 

@@ -87,16 +87,10 @@ impl Records {
         now: Timestamp,
     ) -> Result<User> {
         let mut transaction = self.database.begin(Lock::None).await?;
-        let query = Query::new(concat!(
-            "UPDATE users SET password_hash = $2, password_changed_at = $3, must_change_password = $4, \
-             generation = generation + 1, updated_at = $3 WHERE id = $1 RETURNING ",
-            columns!()
-        ));
-        let query = query.bind(id).bind(hash).bind(now).bind(must_change);
-        let row = transaction.row(query).await?.ok_or(Error::NotFound { what: "user" })?;
+        let user = write_password(&mut transaction, id, (hash, must_change), now).await?;
         session::end_all(&mut transaction, id, keep, now).await?;
         transaction.commit().await?;
-        User::read(&row)
+        Ok(user)
     }
 
     /// Lets a user in no more, and ends their sessions. Their keys do not work while they are disabled.
@@ -171,6 +165,22 @@ impl Records {
         transaction.commit().await?;
         User::read(&row)
     }
+}
+
+/// Sets a password; sessions of before are dead by it, and yet to be ended.
+pub(super) async fn write_password(
+    transaction: &mut Transaction,
+    id: &UserId,
+    (hash, must_change): (&PasswordHash, bool),
+    now: Timestamp,
+) -> Result<User> {
+    let query = Query::new(concat!(
+        "UPDATE users SET password_hash = $2, password_changed_at = $3, must_change_password = $4, \
+         generation = generation + 1, updated_at = $3 WHERE id = $1 RETURNING ",
+        columns!()
+    ));
+    let row = transaction.row(query.bind(id).bind(hash).bind(now).bind(must_change)).await?;
+    User::read(&row.ok_or(Error::NotFound { what: "user" })?)
 }
 
 /// A user whom nobody else changes until the transaction ends.

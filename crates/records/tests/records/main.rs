@@ -11,6 +11,7 @@ mod identities;
 mod issuer;
 mod keys;
 mod kill;
+mod lost;
 mod paging;
 mod ports;
 mod saved;

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _, SqliteConnect
 use crate::support::{World, at};
 
 /// Runs a statement past the records, as somebody with the password of the database could.
-async fn raw(url: &str, statement: &str) -> Result<u64, sqlx::Error> {
+pub(crate) async fn raw(url: &str, statement: &str) -> Result<u64, sqlx::Error> {
     let statement = sqlx::raw_sql(AssertSqlSafe(statement.to_owned()));
     if url.starts_with("sqlite") {
         let mut connection = SqliteConnection::connect(url).await.unwrap();
