@@ -28,6 +28,7 @@ mod refresh;
 mod runtime;
 mod sandbox;
 mod spawner;
+mod terminal;
 mod usage;
 mod variables;
 mod volume;

@@ -21,6 +21,7 @@ use super::{
     probe,
     process::{self, Pipes, Started},
     runtime::{Control, Entry, Inner},
+    terminal,
 };
 use crate::{
     clock::Clock,
@@ -207,7 +208,7 @@ fn connect(pipes: Pipes, control: &Arc<Control>, log: &Arc<Writer>) -> tokio::ta
                     let written = match item {
                         Input::Bytes(bytes) => input.write_all(&bytes).await,
                         Input::Resize(size) => {
-                            process::resize(&input, size);
+                            terminal::resize(&input, size);
                             Ok(())
                         }
                         Input::End => break,

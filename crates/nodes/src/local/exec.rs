@@ -3,7 +3,6 @@
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use maar_streams::{BoxReader, BoxWriter, ExecSession, ExitStatus, StreamSet, TerminalSize};
-use pty_process::OwnedWritePty;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
     sync::watch,
@@ -11,9 +10,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    process::{self, Invocation, Pipes, Screen, Started},
+    process::{self, Handed, Invocation, Pipes, Started},
     runtime::Inner,
     sandbox::WITHOUT_CAPABILITIES,
+    terminal::{self, Keyboard},
     variables::DESCRIPTOR,
 };
 use crate::console::Terminal;
@@ -80,7 +80,7 @@ impl Entrance {
         Ok(Invocation {
             program: self.inner.sandbox.nsenter.clone(),
             arguments,
-            screen: if streams.tty { Screen::Handed } else { Screen::None },
+            handed: if streams.tty { Handed::TerminalWithin(first) } else { Handed::Nothing },
             stdin: streams.stdin,
             variables: Some(self.variables.clone()),
         })
@@ -200,7 +200,7 @@ fn relay(
 
 /// Passes on what is typed and how large the client's terminal is.
 async fn type_in(
-    mut input: OwnedWritePty,
+    mut input: Keyboard,
     mut typed: Option<BoxReader>,
     mut sizes: watch::Receiver<Option<TerminalSize>>,
 ) {
@@ -211,7 +211,7 @@ async fn type_in(
             changed = sizes.changed(), if resizing => {
                 resizing = changed.is_ok();
                 if let Some(size) = *sizes.borrow_and_update() {
-                    process::resize(&input, size);
+                    terminal::resize(&input, size);
                 }
             }
             count = read(&mut typed, &mut buffer), if typed.is_some() => match count {

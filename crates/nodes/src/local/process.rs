@@ -2,18 +2,21 @@
 
 use std::{
     io,
-    os::{fd::AsFd, unix::process::ExitStatusExt},
+    os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
 };
 
-use maar_streams::TerminalSize;
-use pty_process::{OwnedReadPty, OwnedWritePty};
 use rustix::process::{Pid, Signal};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use super::{sandbox::Sandbox, spawner::Spawner, variables::DESCRIPTOR};
+use super::{
+    sandbox::Sandbox,
+    spawner::Spawner,
+    terminal::{self, Keyboard, Screen},
+    variables::DESCRIPTOR,
+};
 
 /// Setting up a sandbox takes milliseconds; a busy machine is given seconds.
 const SETTLING_PAUSE: Duration = Duration::from_millis(5);
@@ -22,7 +25,7 @@ const SETTLING_LOOKS: u32 = 1000;
 /// How a process's input and output are connected.
 pub(super) enum Pipes {
     Plain { stdin: Option<ChildStdin>, stdout: ChildStdout, stderr: ChildStderr },
-    Terminal { input: OwnedWritePty, output: OwnedReadPty },
+    Terminal { input: Keyboard, output: Screen },
 }
 
 /// A process that was started, with its pipes.
@@ -31,13 +34,15 @@ pub(super) struct Started {
     pub(super) pipes: Pipes,
 }
 
-/// How a process gets a terminal.
+/// How a process gets a terminal: as its input and output only, and whoever it starts takes it. A terminal has one session,
+/// and one that was taken outside of a sandbox has groups of processes that nobody inside can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Screen {
-    None,
-    /// As its input and output only: whoever it starts takes it. A terminal has one session, and one that was made outside
-    /// of a sandbox has groups of processes that nobody inside can name.
-    Handed,
+pub(super) enum Handed {
+    Nothing,
+    /// Made outside of sandboxes.
+    Terminal,
+    /// Made in the sandbox that this process is in.
+    TerminalWithin(u32),
 }
 
 /// What to start.
@@ -45,7 +50,7 @@ pub(super) enum Screen {
 pub(super) struct Invocation {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
-    pub(super) screen: Screen,
+    pub(super) handed: Handed,
     pub(super) stdin: bool,
     /// The file with its variables (see `variables`).
     pub(super) variables: Option<PathBuf>,
@@ -54,16 +59,17 @@ pub(super) struct Invocation {
 impl Invocation {
     /// Starts the process in a group of its own; it is killed when the returned child is dropped.
     pub(super) async fn start(self, spawner: &Spawner) -> io::Result<Started> {
-        let this = self.handed();
-        match this.screen {
-            Screen::None => this.start_plain(spawner).await,
-            Screen::Handed => this.start_terminal(spawner).await,
+        let this = self.opening();
+        match this.handed {
+            Handed::Nothing => this.start_plain(spawner).await,
+            Handed::Terminal => this.start_terminal(None, spawner).await,
+            Handed::TerminalWithin(process) => this.start_terminal(Some(process), spawner).await,
         }
     }
 
     /// With a shell before it that opens the file: what this process left open for one it starts, every other would get
     /// that is started at the same time.
-    fn handed(mut self) -> Self {
+    fn opening(mut self) -> Self {
         if let Some(file) = self.variables.take() {
             let program = std::mem::replace(&mut self.program, "/bin/sh".into());
             let opening = format!("exec \"$@\" {DESCRIPTOR}<\"$0\"");
@@ -96,11 +102,11 @@ impl Invocation {
         Ok(Started { child, pipes })
     }
 
-    async fn start_terminal(self, spawner: &Spawner) -> io::Result<Started> {
-        let (pty, pts) = pty_process::open().map_err(io::Error::other)?;
+    async fn start_terminal(self, within: Option<u32>, spawner: &Spawner) -> io::Result<Started> {
+        let (input, output, theirs) = terminal::open(within)?;
         let child = spawner
             .spawn(move || {
-                let end = || pts.as_fd().try_clone_to_owned().map(Stdio::from);
+                let end = || theirs.try_clone().map(Stdio::from);
                 Command::new(&self.program)
                     .args(&self.arguments)
                     .env_clear()
@@ -112,15 +118,8 @@ impl Invocation {
                     .spawn()
             })
             .await?;
-        let (output, input) = pty.into_split();
         Ok(Started { child, pipes: Pipes::Terminal { input, output } })
     }
-}
-
-/// Tells a terminal how large the client's is.
-pub(super) fn resize(input: &OwnedWritePty, size: TerminalSize) {
-    // A terminal whose process is gone cannot be resized, and need not be.
-    let _ = input.resize(pty_process::Size::new(size.height, size.width));
 }
 
 /// The exit code as containers have it: signals count from 128.

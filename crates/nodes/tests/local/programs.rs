@@ -181,10 +181,12 @@ async fn exec_enters_the_sandbox_with_a_real_terminal() {
     let mut stdin = process.stdin().expect("stdin");
     let mut stdout = process.stdout().expect("stdout");
     // The size is set by another message than what is typed, so it is asked for until it has arrived.
-    stdin.write_all(b"while [ \"$(stty size)\" != '45 123' ]; do sleep 0.05; done; test -t 0 && echo ter''minal; exit 9\n").await.expect("typed");
+    stdin.write_all(b"while [ \"$(stty size)\" != '45 123' ]; do sleep 0.05; done; test -t 0 && echo ter''minal; echo it is $(tty); exit 9\n").await.expect("typed");
     let mut text = String::new();
     stdout.read_to_string(&mut text).await.expect("text");
     assert!(text.contains("terminal\r\n"), "{text:?}");
+    // One that was made outside has no name inside: "not a tty".
+    assert!(text.contains("it is /dev/pts/0\r\n"), "{text:?}");
     let status = process.take_status().expect("a status").await.expect("a status");
     assert_eq!(status.reason.as_deref(), Some("NonZeroExitCode"));
     world.end().await;

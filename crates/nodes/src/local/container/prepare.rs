@@ -17,7 +17,7 @@ use crate::{
         log::Writer,
         mount::{self, Mount, Ready},
         plan::{self, Problem},
-        process::{self, Invocation, Screen},
+        process::{self, Handed, Invocation},
         runtime::{Inner, log_path},
         sandbox::Layout,
         variables,
@@ -89,7 +89,7 @@ pub(in crate::local) async fn prepare(
     let invocation = Invocation {
         program,
         arguments,
-        screen: if plan.terminal { Screen::Handed } else { Screen::None },
+        handed: if plan.terminal { Handed::Terminal } else { Handed::Nothing },
         stdin: plan.stdin,
         variables: Some(place.write("arguments", &variables::arguments(&variables))?),
     };
