@@ -192,6 +192,7 @@ fn choose(job: &AIJob, candidates: &[Candidate], arguments: &Arguments) -> Resul
         let known = tasks.iter().map(|task| task.name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(Failure::not_found(format!("--task: job {name} has no task {task}; it has {known}")));
     }
+    let ended = job.status.as_ref().map(|status| status.phase).filter(|phase| phase.is_final());
     let most = asked.iter().map(|task| task.replicas).max().unwrap_or(i32::MAX);
     if let Some(index) = arguments.index.filter(|index| i64::from(*index) >= i64::from(most)) {
         let message = format!("--index: job {name} has no Pod {index}: they are numbered 0 to {}", most - 1);
@@ -217,6 +218,8 @@ fn choose(job: &AIJob, candidates: &[Candidate], arguments: &Arguments) -> Resul
     }
     Err(Failure::not_found(if arguments.previous && !meant.is_empty() {
         format!("--previous: no container of job {name} was started again")
+    } else if let Some(phase) = ended.filter(|_| meant.is_empty()) {
+        format!("job {name} has ended, {phase}, and has no Pods any more")
     } else {
         format!("job {name} has no Pod that has started ({} wait)", meant.len())
     }))

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use futures::AsyncReadExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, api::LogParams};
+use maar_api::v1alpha1::WorkspacePhase;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     signal::unix::{SignalKind, signal},
@@ -98,8 +99,18 @@ pub(crate) const CONTAINER: &str = "workspace";
 /// The Pod of a workspace in a cluster.
 pub(crate) async fn pod_of(connection: &Connection, name: &str) -> anyhow::Result<String> {
     let found = api(connection).get(name).await.with_context(|| format!("reading workspace {name}"))?;
-    let pod = found.status.and_then(|status| status.pod);
-    pod.ok_or_else(|| Failure::failed(format!("workspace {name} has no Pod")).into())
+    let status = found.status.unwrap_or_default();
+    status.pod.ok_or_else(|| Failure::failed(without_pod(name, status.phase)).into())
+}
+
+/// Why there is nothing to enter, and what helps.
+fn without_pod(name: &str, phase: WorkspacePhase) -> String {
+    match phase {
+        WorkspacePhase::Suspended | WorkspacePhase::Stopping => {
+            format!("workspace {name} is {phase}; maar workspace resume {name} lets it go on")
+        }
+        _ => format!("workspace {name} is {phase} and has no Pod"),
+    }
 }
 
 pub(super) async fn cluster_logs(
@@ -204,6 +215,15 @@ async fn copy(from: Option<impl tokio::io::AsyncRead + Unpin>, take: impl Fn(&[u
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_enters_a_stopped_workspace_is_told_how_to_start_it() {
+        assert_eq!(
+            without_pod("desk", WorkspacePhase::Suspended),
+            "workspace desk is Suspended; maar workspace resume desk lets it go on"
+        );
+        assert_eq!(without_pod("desk", WorkspacePhase::Pending), "workspace desk is Pending and has no Pod");
+    }
 
     #[test]
     fn a_shell_has_the_terminal_and_a_command_if_it_is_said() {

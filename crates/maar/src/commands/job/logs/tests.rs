@@ -73,6 +73,14 @@ fn what_is_wrong_is_named_with_its_flag() {
 }
 
 #[test]
+fn of_a_job_that_has_ended_nothing_waits() {
+    let mut job = job();
+    job.status = Some(serde_json::from_value(json!({ "phase": "Aborted" })).unwrap());
+    let why = choose(&job, &[], &Arguments::default()).unwrap_err().to_string();
+    assert_eq!(why, "job big has ended, Aborted, and has no Pods any more");
+}
+
+#[test]
 fn a_container_has_an_earlier_log_when_it_was_started_again() {
     let status = |state: Value, last: Value, restarts: i32| -> ContainerStatus {
         serde_json::from_value(
