@@ -167,7 +167,7 @@ mod tests {
             { "name": "GIVEN", "valueFrom": { "fieldRef": { "fieldPath": "metadata.name" } } },
             { "name": "EMPTY" },
         ]);
-        let environment = Vec::<Variable>::deserialize(&environment).unwrap();
+        let environment = Vec::<Variable<'_>>::deserialize(&environment).unwrap();
         let minutes = |count| Some(Sleep::For(Duration::from_mins(count)));
         let rows: &[(&[&str], Option<Sleep>)] = &[
             (&["sleep", "$(TIME)m"], minutes(90)),
