@@ -77,6 +77,19 @@ async fn listings_are_read_by_programs(here: &Path) {
     }
 }
 
+/// Of a job that was cancelled: it is not changed any more, and that is said. One that only sleeps ends by itself.
+async fn what_has_ended_stays_so(here: &Path, name: &str) {
+    for (word, want) in [("cancel", 0), ("suspend", 4), ("resume", 4)] {
+        let output = maar(here, &["job", word, name]).await;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(want), "{word}: {said}");
+        assert!(said.contains(&format!("job {name} has ended already, Aborted")), "{word}: {said}");
+    }
+    let sleeps =
+        ["job", "submit", "--name", "nap", "--image", "i", "--wait", "--timeout", "1m", "--", "sleep", "1"];
+    assert!(says(here, &sleeps).await.contains("Completed"), "a simulated sleep ends");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn people_submit_look_at_and_stop_jobs() {
     let folder = tempfile::tempdir().unwrap();
@@ -99,16 +112,7 @@ async fn people_submit_look_at_and_stop_jobs() {
     assert!(says(here, &["explain", "job", "train"]).await.starts_with("job train is "));
     says(here, &["job", "cancel", "train", "--wait"]).await;
     assert!(says(here, &["job", "list", "-o", "yaml"]).await.contains("phase: Aborted"));
-    // What has ended is not changed any more, and that is said.
-    for (word, want) in [("cancel", 0), ("suspend", 4), ("resume", 4)] {
-        let output = maar(here, &["job", word, "train"]).await;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(want), "{word}: {said}");
-        assert!(said.contains("job train has ended already, Aborted"), "{word}: {said}");
-    }
-    let sleeps =
-        ["job", "submit", "--name", "nap", "--image", "i", "--wait", "--timeout", "1m", "--", "sleep", "1"];
-    assert!(says(here, &sleeps).await.contains("Completed"), "a simulated sleep ends");
+    what_has_ended_stays_so(here, "train").await;
 
     says(here, &["job", "submit", "--name", "huge", "--image", "i", "--gpus", "64", "--", "true"]).await;
     let words = ["explain", "pod", "huge-main-0", "-o", "json"];
