@@ -55,6 +55,9 @@ const MIRROR: &str = "endpointslicemirroring-controller.k8s.io";
 /// What the slices that a manager keeps for a Service say: kind of address, port, and each address with its readiness.
 type Said = BTreeSet<(String, i32, Vec<(String, bool)>)>;
 
+/// One of them, as scenarios write it.
+type Wanted<'a> = (&'a str, i32, &'a [(&'a str, bool)]);
+
 async fn mirrored(arena: &Arena, service: &str) -> Vec<EndpointSlice> {
     let labels = |slice: &EndpointSlice| {
         let has = |key: &str, value: &str| slice.labels().get(key).is_some_and(|found| found == value);
@@ -76,12 +79,7 @@ fn said(slices: &[EndpointSlice]) -> Said {
     slices.iter().map(one).collect()
 }
 
-async fn until_said(
-    arena: &Arena,
-    what: &str,
-    service: &str,
-    want: &[(&str, i32, &[(&str, bool)])],
-) -> Vec<EndpointSlice> {
+async fn until_said(arena: &Arena, what: &str, service: &str, want: &[Wanted<'_>]) -> Vec<EndpointSlice> {
     let owned =
         |all: &[(&str, bool)]| all.iter().map(|(address, ready)| ((*address).to_owned(), *ready)).collect();
     let want: Said = want.iter().map(|(kind, port, all)| ((*kind).to_owned(), *port, owned(all))).collect();
