@@ -4,6 +4,7 @@
 //! The engine has no types of its own, so this follows the schema as far as fields and items lead and lets the rest pass.
 
 pub(super) mod functions;
+mod types;
 
 use kube_cel::cel::{
     IdedExpr,
@@ -27,6 +28,9 @@ enum Known<'a> {
     /// It is something else than true or false; the word is for messages.
     Other(&'static str),
 }
+
+/// A variable that is in scope where values are to be written into a text.
+const FORMAT: &str = "@format";
 
 /// The variables in scope, innermost first.
 struct Scope<'a> {
@@ -123,7 +127,8 @@ fn infer<'a>(expression: &'a IdedExpr, scope: &'a Scope<'a>) -> Result<Known<'a>
             LiteralValue::Null => Known::Other("null"),
             LiteralValue::Bytes(_) => Known::Other("bytes"),
             LiteralValue::Double(_) => Known::Other("double"),
-            LiteralValue::Int(_) | LiteralValue::UInt(_) => Known::Other("int"),
+            LiteralValue::Int(_) => Known::Other("int"),
+            LiteralValue::UInt(_) => Known::Other("uint"),
         }),
         Expr::Select(select) => {
             // A name with dots may be one of a function library; those are checked where they are called.
@@ -132,16 +137,18 @@ fn infer<'a>(expression: &'a IdedExpr, scope: &'a Scope<'a>) -> Result<Known<'a>
             Ok(if select.test { Known::Truth } else { field })
         }
         Expr::List(list) => {
-            list.elements.iter().try_for_each(|element| infer(element, scope).map(drop))?;
+            alike(list.elements.iter(), scope)?;
             Ok(Known::Other("list"))
         }
         Expr::Map(map) => {
-            for entry in &map.entries {
-                if let EntryExpr::MapEntry(entry) = &entry.expr {
-                    infer(&entry.key, scope)?;
-                    infer(&entry.value, scope)?;
-                }
-            }
+            let entries = || {
+                map.entries.iter().filter_map(|entry| match &entry.expr {
+                    EntryExpr::MapEntry(entry) => Some(entry),
+                    EntryExpr::StructField(_) => None,
+                })
+            };
+            alike(entries().map(|entry| &entry.key), scope)?;
+            alike(entries().map(|entry| &entry.value), scope)?;
             Ok(Known::Other("map"))
         }
         Expr::Call(call) => self::call(call, scope),
@@ -149,6 +156,20 @@ fn infer<'a>(expression: &'a IdedExpr, scope: &'a Scope<'a>) -> Result<Known<'a>
         Expr::Struct(_) => Err("messages cannot be constructed in rules".to_owned()),
         Expr::Unspecified => Err("the expression is empty".to_owned()),
     }
+}
+
+/// What stands in one list, or on one side of a map, is of one type, unless it is to be written into a text.
+fn alike<'a>(elements: impl Iterator<Item = &'a IdedExpr>, scope: &Scope<'_>) -> Result<(), String> {
+    let mut first = None;
+    for element in elements {
+        let found = types::of(infer(element, scope)?);
+        if types::differ(first, found) && lookup(FORMAT, scope).is_err() {
+            let (first, found) = (first.unwrap_or_default(), found.unwrap_or_default());
+            return Err(format!("expected type '{first}' but found '{found}'"));
+        }
+        first = first.or(found);
+    }
+    Ok(())
 }
 
 fn lookup<'a>(name: &str, scope: &'a Scope<'a>) -> Result<Known<'a>, String> {
@@ -203,18 +224,28 @@ fn call<'a>(call: &'a CallExpr, scope: &'a Scope<'a>) -> Result<Known<'a>, Strin
         return Err(format!("undeclared reference to '{name}' (in container '')"));
     }
     // The target of a library's function is the library's name.
-    if name == call.func_name
-        && let Some(target) = &call.target
-    {
-        infer(target, scope)?;
-        functions::check_format(&name, target)?;
-    }
+    let target = call.target.as_deref().filter(|_| name == call.func_name);
+    let target = target.map(|target| infer(target, scope)).transpose()?;
     let mut kinds = Vec::with_capacity(call.args.len());
-    for argument in &call.args {
-        kinds.push(infer(argument, scope)?);
+    if name == "format" {
+        functions::check_format(call)?;
+        let inner = Scope { name: FORMAT, known: Known::Dynamic, outer: Some(scope) };
+        for argument in &call.args {
+            kinds.push(nature(infer(argument, &inner)?));
+        }
+    } else {
+        for argument in &call.args {
+            kinds.push(infer(argument, scope)?);
+        }
     }
+    types::check(&name, target, &kinds)?;
     match (name.as_str(), kinds.as_slice()) {
         (operators::INDEX, [container, _]) => Ok(element(*container)),
+        (operators::IN, [item, Known::Schema(container)])
+            if types::differ(types::of(*item), of_what_is_in(container)) =>
+        {
+            Err("found no matching overload for '@in'".to_owned())
+        }
         (operators::OPT_INDEX, [container, _]) => {
             let field = call.args.get(1).map(|field| &field.expr);
             if let (Some(Expr::Literal(LiteralValue::String(field))), Known::Schema(schema)) =
@@ -225,13 +256,32 @@ fn call<'a>(call: &'a CallExpr, scope: &'a Scope<'a>) -> Result<Known<'a>, Strin
             }
             Ok(Known::Dynamic)
         }
-        (operators::CONDITIONAL, [_, then, _]) => Ok(*then),
+        (operators::CONDITIONAL, [_, then, other]) => {
+            Ok(if types::of(*then) == types::of(*other) { *then } else { Known::Dynamic })
+        }
         // A sum is never a truth value; whether it is a text or a number is only sometimes known.
-        (operators::ADD, kinds) => {
-            let is_text = kinds.iter().any(|kind| matches!(nature(*kind), Known::Other("string")));
-            Ok(Known::Other(if is_text { "string" } else { "sum" }))
+        (
+            operators::ADD
+            | operators::SUBSTRACT
+            | operators::MULTIPLY
+            | operators::DIVIDE
+            | operators::MODULO,
+            [left, right],
+        ) => {
+            let types = types::of(*left).zip(types::of(*right));
+            let made = types.and_then(|(left, right)| types::sum(&name, left, right));
+            Ok(Known::Other(made.unwrap_or("sum")))
         }
         _ => Ok(functions::answer(&name)),
+    }
+}
+
+/// The type of the items of a list, or of the keys of a map.
+fn of_what_is_in(container: &Schema) -> Option<&'static str> {
+    match container.kind {
+        Kind::Array => types::of(Known::Schema(container.items.as_deref()?)),
+        Kind::Object if container.additional.is_map() => Some("string"),
+        _ => None,
     }
 }
 
@@ -287,7 +337,9 @@ fn nature<'a>(known: Known<'_>) -> Known<'a> {
         Known::Truth => Known::Truth,
         Known::Other(word) => Known::Other(word),
         Known::Schema(schema) if schema.kind == Kind::Boolean => Known::Truth,
-        Known::Schema(schema) if schema.kind == Kind::String => Known::Other("string"),
+        Known::Schema(schema) if schema.kind == Kind::String => {
+            types::of(Known::Schema(schema)).map_or(Known::Dynamic, Known::Other)
+        }
         Known::Dynamic | Known::Schema(_) | Known::Metadata => Known::Dynamic,
     }
 }

@@ -109,12 +109,6 @@ pub(super) fn run_with(expression: &IdedExpr, values: &[(&str, Value)], outer: O
     }
 }
 
-/// Calls a method of the engine.
-pub(super) fn method(name: &str, target: &Value, arguments: &[Value]) -> Answer {
-    let call = CallExpr { func_name: name.to_owned(), target: None, args: Vec::new() };
-    self::call(&call, Some(target), arguments)
-}
-
 /// Calls a function of a library.
 pub(super) fn library(library: &str, name: &str, arguments: &[Value]) -> Answer {
     let target = Some(Box::new(IdedExpr { id: 0, expr: Expr::Ident(library.to_owned()) }));

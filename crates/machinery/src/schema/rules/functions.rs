@@ -3,19 +3,23 @@
 mod convert;
 mod format;
 mod lists;
+mod network;
+mod quantity;
+mod semver;
 mod text;
 pub(super) mod time;
+mod url;
 
 use std::sync::Arc;
 
-use kube_cel::cel::Value;
+use kube_cel::cel::{Value, objects::Opaque};
 
 use super::{
     engine,
     evaluate::{Answer, no_such_overload, optional, optional_of},
     unordered::items,
 };
-pub(super) use format::verbs;
+pub(super) use format::{Piece, pieces};
 
 /// The answer of a function; `None` where it is the engine's.
 pub(super) fn call(name: &str, target: Option<&Value>, arguments: &[Value]) -> Option<Answer> {
@@ -28,8 +32,11 @@ pub(super) fn call(name: &str, target: Option<&Value>, arguments: &[Value]) -> O
         ("matches", Some(text), [pattern]) | ("matches", None, [text, pattern]) => {
             Some(text::matches(text, pattern))
         }
-        ("isQuantity", None, [Value::String(text)]) if text.trim() != text.as_str() => {
-            Some(Ok(Value::Bool(false)))
+        (_, Some(Value::Opaque(_)), _) => of_kubernetes(name, target, arguments),
+        (_, None, [Value::Opaque(_)] | [Value::String(_)] | [Value::String(_), Value::Bool(_)])
+            if let Some(answer) = of_kubernetes(name, target, arguments) =>
+        {
+            Some(answer)
         }
         (_, None, [value]) => convert::convert(name, value).or_else(|| lists::without_target(name, value)),
         (_, Some(value @ (Value::Timestamp(_) | Value::Duration(_))), arguments) => {
@@ -42,6 +49,32 @@ pub(super) fn call(name: &str, target: Option<&Value>, arguments: &[Value]) -> O
         (_, None, [one, two, three]) if name == "@insert" => Some(lists::insert(one, two.clone(), three)),
         _ => None,
     }
+}
+
+/// The answer of a function of a type that Kubernetes adds.
+fn of_kubernetes(name: &str, target: Option<&Value>, arguments: &[Value]) -> Option<Answer> {
+    quantity::call(name, target, arguments)
+        .or_else(|| network::call(name, target, arguments))
+        .or_else(|| semver::call(name, target, arguments))
+        .or_else(|| url::call(name, target, arguments))
+}
+
+/// What an opaque value is inside.
+fn held<T: Opaque>(value: &Value) -> Option<&T> {
+    let Value::Opaque(opaque) = value else { return None };
+    opaque.downcast_ref()
+}
+
+/// Whether the server knows no answer to the question whether these are equal: a value of a type that Kubernetes adds is compared
+/// only with one of the same type, and does not know a quantity that has been calculated for one.
+pub(super) fn incomparable(left: &Value, right: &Value) -> bool {
+    let kubernetes = |value: &Value| {
+        let Value::Opaque(opaque) = value else { return None };
+        let name = opaque.runtime_type_name();
+        (name.starts_with("kubernetes.") || name.starts_with("net.")).then(|| name.to_owned())
+    };
+    let Some(name) = kubernetes(left) else { return false };
+    kubernetes(right) != Some(name) || held::<quantity::Quantity>(right).is_some_and(|right| right.made)
 }
 
 /// The size of a text is that of its characters, not of their bytes.
@@ -62,7 +95,11 @@ pub(super) fn type_named(name: &str) -> Value {
 }
 
 fn type_of(value: &Value) -> Value {
-    type_named(match value {
+    type_named(type_name(value))
+}
+
+fn type_name(value: &Value) -> &str {
+    match value {
         Value::Bool(_) => "bool",
         Value::Bytes(_) => "bytes",
         Value::Float(_) => "double",
@@ -76,7 +113,7 @@ fn type_of(value: &Value) -> Value {
         other if items(other).is_some() => "list",
         Value::Opaque(opaque) => opaque.runtime_type_name(),
         _ => "other",
-    })
+    }
 }
 
 /// The engine gives the format itself or null, where rules expect something optional.

@@ -75,7 +75,7 @@ fn rules_see_values_of_the_right_type() {
         "isURL('https://example.com') && url('https://example.com/x').getHost() == 'example.com'",
         "self.?name.orValue('none') == 'web' && self.?open_day.orValue('') == ''",
         "ip('10.0.0.1').family() == 4 && cidr('10.0.0.0/8').containsIP('10.1.2.3')",
-        "math.greatest(self.list) == 3 && sets.contains(self.list, [1])",
+        "self.list.max() == 3 && sets.contains(self.list, [1])",
         "'%s-%d'.format([self.name, self.replicas]) == 'web-3'",
     ];
     for rule in table {
@@ -100,7 +100,17 @@ fn a_rule_that_cannot_work_is_refused_with_the_schema() {
         ("cel.bind(x, 1, x == 1)", "undeclared reference to 'bind' (in container '')"),
         ("self.list.all(self.name, v, true)", "argument must be a simple name"),
         ("br'a' == b'a'", "raw bytes are not supported"),
-        ("'%.1e'.format([self.ratio]) == ''", "%e is not supported"),
+        ("math.greatest(1, 2) == 2", "undeclared reference to 'greatest' (in container '')"),
+        ("'%s'.format([]) == ''", "index 0 out of range"),
+        ("self.name == 1", "found no matching overload for '_==_' applied to '(string, int)'"),
+        (
+            "self.replicas + self.ratio > 1.0",
+            "found no matching overload for '_+_' applied to '(int, double)'",
+        ),
+        ("self.replicas.size() == 1", "found no matching overload for 'size' applied to 'int.()'"),
+        ("self.when == '2024'", "found no matching overload for '_==_' applied to '(timestamp, string)'"),
+        ("[1, 'a'].size() == 2", "expected type 'int' but found 'string'"),
+        ("self.name in self.list", "found no matching overload for '@in'"),
     ];
     for (rule, want) in table {
         let errors = compile(&sample(rule)).err().unwrap_or_default();

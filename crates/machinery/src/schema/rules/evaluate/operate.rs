@@ -11,6 +11,7 @@ use kube_cel::cel::{
 use super::{Answer, no_such_overload, optional, optional_of};
 use crate::schema::rules::{
     engine::describe,
+    functions::incomparable,
     unordered::{Unordered, items},
 };
 
@@ -19,6 +20,8 @@ pub(super) fn operate(name: &str, arguments: &[Value]) -> Option<Answer> {
     let truth = |truth: bool| Ok(Value::Bool(truth));
     let ordered = |left, right, test: fn(Ordering) -> bool| compare(left, right).map(test).map(Value::Bool);
     Some(match (name, arguments) {
+        (operators::EQUALS, [left, right]) if incomparable(left, right) => no_such_overload(),
+        (operators::NOT_EQUALS, [left, right]) if incomparable(left, right) => truth(true),
         (operators::EQUALS, [left, right]) => truth(equal(left, right)),
         (operators::NOT_EQUALS, [left, right]) => truth(!equal(left, right)),
         (operators::LESS, [left, right]) => ordered(left, right, Ordering::is_lt),
@@ -106,7 +109,9 @@ pub(in crate::schema::rules) fn add(left: &Value, right: &Value) -> Answer {
 
 fn contains(container: &Value, item: &Value) -> Answer {
     match (container, items(container)) {
-        (_, Some(items)) => Ok(Value::Bool(items.iter().any(|one| equal(one, item)))),
+        (_, Some(items)) => {
+            Ok(Value::Bool(items.iter().any(|one| !incomparable(item, one) && equal(one, item))))
+        }
         (Value::Map(map), None) => Ok(Value::Bool(find(map, item).is_some())),
         _ => no_such_overload(),
     }
