@@ -33,7 +33,7 @@ pub(super) fn call(name: &str, target: Option<&Value>, arguments: &[Value]) -> O
             Some(text::matches(text, pattern))
         }
         (_, Some(Value::Opaque(_)), _) => of_kubernetes(name, target, arguments),
-        (_, None, [Value::Opaque(_)] | [Value::String(_)] | [Value::String(_), Value::Bool(_)])
+        (_, None, [Value::Opaque(_) | Value::String(_)] | [Value::String(_), Value::Bool(_)])
             if let Some(answer) = of_kubernetes(name, target, arguments) =>
         {
             Some(answer)

@@ -206,8 +206,8 @@ pub(super) fn sum(name: &str, left: &str, right: &str) -> Option<&'static str> {
             Some("timestamp")
         }
         (operators::SUBSTRACT, "timestamp", "duration") => Some("timestamp"),
-        (operators::SUBSTRACT, "timestamp", "timestamp") => Some("duration"),
-        (operators::ADD | operators::SUBSTRACT, "duration", "duration") => Some("duration"),
+        (operators::SUBSTRACT, "timestamp", "timestamp")
+        | (operators::ADD | operators::SUBSTRACT, "duration", "duration") => Some("duration"),
         _ => number,
     }
 }

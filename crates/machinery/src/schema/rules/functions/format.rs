@@ -150,12 +150,11 @@ fn literal(value: &Value) -> Result<String, String> {
     let text = plain(value)?;
     Ok(match value {
         Value::String(text) if text.starts_with("\u{0}type ") => plain(value)?,
-        Value::String(_) => quoted(&text),
         Value::Bytes(_) => format!("b{}", quoted(&text)),
         Value::Timestamp(_) => format!("timestamp({})", quoted(&text)),
         Value::Duration(_) => format!("duration({})", quoted(&text)),
         Value::Float(number) if number.is_finite() => format!("{number:.6}"),
-        Value::Float(_) => quoted(&text),
+        Value::String(_) | Value::Float(_) => quoted(&text),
         _ => text,
     })
 }

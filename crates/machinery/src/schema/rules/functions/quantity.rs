@@ -125,12 +125,10 @@ fn small(text: &str) -> Option<Quantity> {
 
 impl Quantity {
     fn sign(self) -> i64 {
-        if self.unscaled == 0 {
-            0
-        } else if self.unscaled > 0 {
-            1
-        } else {
-            -1
+        match self.unscaled {
+            ..0 => -1,
+            0 => 0,
+            1.. => 1,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Numbers as `format()` writes them, in English: thousands apart, powers of ten small and raised.
 
+use std::fmt::Write as _;
+
 use kube_cel::cel::Value;
 
 /// The most digits behind the point that a number can have.
@@ -80,7 +82,13 @@ pub(super) fn whole(value: &Value, verb: char) -> Option<String> {
 
 /// `%x` and `%X`, which also write texts and bytes.
 pub(super) fn hexadecimal(value: &Value, upper: bool) -> Option<String> {
-    let bytes = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let bytes = |bytes: &[u8]| {
+        bytes.iter().fold(String::new(), |mut text, byte| {
+            // Writing to a text does not fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    };
     let text: String = match value {
         Value::String(text) => bytes(text.as_bytes()),
         Value::Bytes(data) => bytes(data),
