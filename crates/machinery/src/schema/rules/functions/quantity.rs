@@ -4,7 +4,7 @@
 use std::{cmp::Ordering, sync::Arc};
 
 use kube_cel::cel::{Value, objects::Opaque};
-use maar_api::quantity::{Format, ParseQuantityError, Quantity as Exact};
+use maar_quantities::quantity::{Format, ParseQuantityError, Quantity as Exact};
 
 use super::held;
 use crate::schema::rules::evaluate::{Answer, no_such_overload};
