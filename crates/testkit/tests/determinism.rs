@@ -253,10 +253,12 @@ fn the_same_seed_gives_the_same_history_in_one_process_and_in_every_other() {
     let folder = tempfile::tempdir().unwrap();
     let [one, again, other, different] =
         ["one", "again", "other", "different"].map(|name| folder.path().join(name));
-    let children = [(7, &other), (8, &different)].map(|(seed, file)| start(seed, file));
+    let stranger = (!sampled()).then(|| start(8, &different));
+    let child = start(7, &other);
     let [first, second] = [&one, &again].map(|file| tell(7, file));
-    let [third, fourth] = children.map(said);
     assert_eq!(first, second, "in one process: {}", difference(&one, &again));
-    assert_eq!(first, third, "in another: {}", difference(&one, &other));
-    assert_ne!(first, fourth, "another seed is another history");
+    assert_eq!(first, said(child), "in another: {}", difference(&one, &other));
+    if let Some(stranger) = stranger {
+        assert_ne!(first, said(stranger), "another seed is another history");
+    }
 }
