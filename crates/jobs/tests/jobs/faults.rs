@@ -9,7 +9,7 @@ use kube::{
 };
 use maar_api::v1alpha1::JobPhase;
 use maar_embedded::{Chances, Fault, Moment, Rule};
-use maar_testkit::sample::sample;
+use maar_testkit::sample::{sample, sampled};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -105,7 +105,7 @@ async fn stale_lists_late_dropped_and_repeated_watches_change_nothing_in_the_end
         assert_eq!(story(Some(late)).await.0, want, "late watches of {resource}");
         let stale = of(Fault::StaleList { behind: 20 }).verb("list").times(100);
         assert_eq!(story(Some(stale)).await.0, want, "stale lists of {resource}");
-        for after in [1, 3, 7] {
+        for after in sample(1..=3).map(|point| 2_u64.pow(u32::try_from(point).unwrap()) - 1) {
             let dropped = of(Fault::DroppedWatch { after }).verb("watch").times(50);
             assert_eq!(story(Some(dropped)).await.0, want, "watches of {resource} that end after {after}");
             let repeated =
@@ -187,8 +187,9 @@ fn one_seed_is_one_history() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         runtime.unwrap().block_on(hash(seed))
     };
-    assert_eq!(run(3), run(3));
-    assert_ne!(run(3), run(4));
+    let first = run(3);
+    assert_eq!(first, run(3));
+    assert_ne!(first, run(4));
 }
 
 #[tokio::test(start_paused = true)]
@@ -198,7 +199,7 @@ async fn quiet_rounds_write_nothing() {
     world.reaches("long", JobPhase::Running).await;
     sleep(Duration::from_mins(2)).await;
     let before = world.writes();
-    sleep(Duration::from_hours(12)).await;
+    sleep(Duration::from_hours(if sampled() { 2 } else { 12 })).await;
     assert_eq!(world.writes(), before);
 }
 
