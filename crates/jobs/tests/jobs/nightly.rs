@@ -15,9 +15,9 @@ use tokio::time::sleep;
 
 use super::world::{NAMESPACE, World};
 
-/// Worlds begin at midnight.
-fn at_two() -> Nightly {
-    Nightly::parse("0 2 * * *", "UTC").unwrap()
+/// Worlds begin at midnight, and hours in which nothing happens take time to simulate.
+fn after_midnight() -> Nightly {
+    Nightly::parse("10 0 * * *", "UTC").unwrap()
 }
 
 fn desks(world: &World) -> Api<Workspace> {
@@ -52,12 +52,12 @@ async fn until(world: &World, time: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn at_night_workspaces_are_suspended_once_and_what_is_protected_stays() {
-    let world = World::with(31, Some(at_two())).await;
+    let world = World::with(31, Some(after_midnight())).await;
     desk(&world, "open", "gpu-0", json!({})).await;
-    desk(&world, "kept", "gpu-1", json!({ "protectedUntil": "2026-01-01T03:00:00Z" })).await;
-    until(&world, "01:59:30").await;
+    desk(&world, "kept", "gpu-1", json!({ "protectedUntil": "2026-01-01T01:00:00Z" })).await;
+    until(&world, "00:09:30").await;
     assert_eq!(phase(&world, "open").await, WorkspacePhase::Running, "not before the time");
-    until(&world, "02:01:30").await;
+    until(&world, "00:11:30").await;
     assert_eq!(phase(&world, "open").await, WorkspacePhase::Suspended);
     let open = desks(&world).get("open").await.unwrap();
     assert_eq!(open.annotations()[ANNOTATION_SUSPENDED_BY], reasons::CLEANED_UP_NIGHTLY);
@@ -70,47 +70,47 @@ async fn at_night_workspaces_are_suspended_once_and_what_is_protected_stays() {
     change(&world, "open", json!({ "state": "Running" })).await;
     sleep(Duration::from_secs(5)).await;
     world.bind("open", "gpu-0").await;
-    until(&world, "03:30:00").await;
+    until(&world, "01:10:00").await;
     let open = desks(&world).get("open").await.unwrap();
     assert!(
         !open.annotations().contains_key(ANNOTATION_SUSPENDED_BY),
         "it goes on, so nobody has suspended it"
     );
     world.role.stop().await;
-    let _new = world.another_with("jobs-2", Some(at_two()));
-    until(&world, "03:40:00").await;
+    let _new = world.another_with("jobs-2", Some(after_midnight()));
+    until(&world, "01:20:00").await;
     assert_eq!(phase(&world, "open").await, WorkspacePhase::Running);
     assert_eq!(phase(&world, "kept").await, WorkspacePhase::Running);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_night_without_a_leader_is_made_up_for_while_it_is_night() {
-    let world = World::with(32, Some(at_two())).await;
+    let world = World::with(32, Some(after_midnight())).await;
     desk(&world, "open", "gpu-0", json!({})).await;
     world.role.stop().await;
-    until(&world, "05:00:00").await;
+    until(&world, "03:00:00").await;
     assert_eq!(phase(&world, "open").await, WorkspacePhase::Running, "nobody was there");
-    let late = world.another_with("jobs-2", Some(at_two()));
-    until(&world, "05:02:00").await;
+    let late = world.another_with("jobs-2", Some(after_midnight()));
+    until(&world, "03:02:00").await;
     assert_eq!(phase(&world, "open").await, WorkspacePhase::Suspended);
     late.stop().await;
 
-    let world = World::with(33, Some(at_two())).await;
+    let world = World::with(33, Some(after_midnight())).await;
     desk(&world, "open", "gpu-0", json!({})).await;
     world.role.stop().await;
-    until(&world, "08:30:00").await;
-    let _too_late = world.another_with("jobs-2", Some(at_two()));
-    until(&world, "08:40:00").await;
+    until(&world, "06:40:00").await;
+    let _too_late = world.another_with("jobs-2", Some(after_midnight()));
+    until(&world, "06:50:00").await;
     assert_eq!(phase(&world, "open").await, WorkspacePhase::Running, "people are at work again");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_night_that_fails_is_tried_again() {
-    let world = World::with(34, Some(at_two())).await;
+    let world = World::with(34, Some(after_midnight())).await;
     desk(&world, "open", "gpu-0", json!({})).await;
-    until(&world, "01:59:30").await;
+    until(&world, "00:09:30").await;
     world.cluster.faults().script(Rule::new(Fault::InternalError).component("jobs").verb("list").times(2));
-    until(&world, "02:03:00").await;
+    until(&world, "00:13:00").await;
     assert_eq!(phase(&world, "open").await, WorkspacePhase::Suspended);
 }
 
@@ -118,7 +118,7 @@ async fn a_night_that_fails_is_tried_again() {
 async fn by_hand_a_night_is_shown_first_and_then_done() {
     let world = World::new(35).await;
     desk(&world, "open", "gpu-0", json!({})).await;
-    desk(&world, "kept", "gpu-1", json!({ "protectedUntil": "2026-01-01T03:00:00Z" })).await;
+    desk(&world, "kept", "gpu-1", json!({ "protectedUntil": "2026-01-01T01:00:00Z" })).await;
     let round = async |dry_run: bool| -> Vec<(String, bool)> {
         let told = suspend(&world.client, world.cluster.world().clock.now(), dry_run).await.unwrap();
         told.into_iter().map(|(_, name, night)| (name, night == Night::Suspended)).collect()
