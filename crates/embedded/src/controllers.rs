@@ -95,6 +95,11 @@ pub(crate) trait Controller: Send + Sync + 'static {
     /// for every event of the tables above. Any `Key` will do, also of another table, also synthetic.
     fn keys(&self, table: &str, event: &Event) -> Vec<Key>;
 
+    /// The keys to look at because of what a look has found. Asked after every one.
+    fn follow_up(&self) -> Vec<Key> {
+        Vec::new()
+    }
+
     /// Brings the world closer to what the object asks for. Called again with back-off on errors.
     fn reconcile<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Again, ApiError>>;
 }

@@ -131,6 +131,9 @@ async fn wait(
 fn settle(controller: &BoxController, done: Done, due: &mut Due, failures: &mut HashMap<Key, u32>) {
     let (key, result) = done;
     due.end(&key);
+    for key in controller.follow_up() {
+        due.now(key);
+    }
     match result {
         Ok(again) => {
             failures.remove(&key);

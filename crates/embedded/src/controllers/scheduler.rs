@@ -2,7 +2,8 @@
 //! another, by priority. It does not preempt: a Pod of high priority waits like any other until there is room.
 //!
 //! The state of the cluster is kept in memory ([`ledger`]) and follows the store event by event; a cycle takes
-//! Pods from the [`queue`], finds each a node ([`place`]) and binds it.
+//! Pods from the [`queue`] and finds each a node ([`place`]). What was decided is written by a look at each of them, so that a slow
+//! webhook holds up the Pods it is asked about and no others; until then their room is spoken for.
 
 mod filter;
 mod ledger;
@@ -25,7 +26,7 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use ledger::Ledger;
 use parking_lot::Mutex;
 use place::{Placement, Turn};
-use queue::Queue;
+use queue::{End, Queue};
 use request::Request;
 use serde_json::json;
 
@@ -41,8 +42,12 @@ use crate::store::{Entry, Event, Key};
 
 /// The name Pods ask for this scheduler by.
 const NAME: &str = "default-scheduler";
-/// How many Pods are placed before events are looked at again.
+/// How many Pods are decided about before events are looked at again.
 const BATCH: usize = 200;
+/// How many decisions are written at a time.
+const WRITERS: usize = 100;
+/// The table of the keys of Pods that were decided about.
+const DECIDED: &str = "scheduling-decided";
 
 #[derive(Debug)]
 pub(crate) struct Scheduler {
@@ -70,9 +75,20 @@ struct State {
     unread: BTreeMap<String, Arc<Entry>>,
     /// Why Pods of a kind do not fit anywhere, until something changes that may help.
     hopeless: HashMap<u64, String>,
+    /// What was decided and is not written yet, by Pod.
+    decided: BTreeMap<String, Decided>,
+    /// What is to be looked at because of that.
+    due: Vec<Key>,
+}
+
+#[derive(Clone, Debug)]
+struct Decided {
+    request: Arc<Request>,
+    outcome: Outcome,
 }
 
 /// What became of one Pod.
+#[derive(Clone, Debug)]
 enum Outcome {
     Bind(String),
     Stuck(String),
@@ -120,10 +136,13 @@ impl Scheduler {
             return state.note_placed(&key, entry, node, &self.base);
         }
         state.unread.remove(&key);
-        state.ledger.remove(&key);
         if entry.meta.deleting || Self::field(entry, self.fields.scheduler) != NAME {
             state.queue.drop_pod(&key);
+            state.ledger.remove(&key);
             return false;
+        }
+        if !state.queue.is_under_way(&key, &entry.meta.uid) {
+            state.ledger.remove(&key);
         }
         let Some(pod) = entry.typed::<Pod>() else { return false };
         let request = Request::read(pod, &mut state.ledger.names);
@@ -155,25 +174,61 @@ impl Scheduler {
         false
     }
 
-    async fn run_cycle(&self) -> Result<Again, ApiError> {
+    /// Decides about the Pods that are next.
+    fn run_cycle(&self) -> Again {
         self.state.lock().flush(self.base.now());
         for _ in 0..BATCH {
             let now = self.base.now();
             let Some((key, request)) = self.state.lock().queue.next(now) else { break };
             let outcome = self.decide(&request);
+            let mut state = self.state.lock();
             if let Outcome::Bind(node) | Outcome::WaitForVolumes { node, .. } = &outcome {
                 // Spoken for from here on, whatever comes in between.
-                self.state.lock().ledger.place(&key, &request, node);
+                state.ledger.place(&key, &request, node);
             }
-            if let Err(error) = self.carry_out(&key, &request, outcome).await {
-                tracing::debug!(%error, pod = %key, "placing failed and is tried again");
-                let mut state = self.state.lock();
-                state.ledger.remove(&key);
-                state.queue.try_again(&key, now);
-            }
+            state.due.push(Key { table: DECIDED.into(), row: key.as_str().into() });
+            state.decided.insert(key, Decided { request, outcome });
         }
         let now = self.base.now();
-        Ok(self.state.lock().queue.next_time(now).map(|time| until(time, now)))
+        self.state.lock().queue.next_time(now).map(|time| until(time, now))
+    }
+
+    /// Writes what was decided about a Pod. Called again if it panics.
+    async fn carry_out(&self, key: &str) {
+        let Some(Decided { request, outcome }) = self.state.lock().decided.get(key).cloned() else { return };
+        let written = self.write(key, &request, &outcome).await;
+        let end = match (written, &outcome) {
+            _ if !self.is_there(&request) => End::Over,
+            (Ok(()), Outcome::Bind(_)) => End::Over,
+            (Ok(()), Outcome::WaitForVolumes { .. }) => End::Excused,
+            (Ok(()), Outcome::Stuck(_)) => End::Stuck,
+            (Err(error), _) => {
+                tracing::debug!(%error, pod = %key, "placing failed and is tried again");
+                End::Failed
+            }
+        };
+        let now = self.base.now();
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        if state.decided.get(key).is_some_and(|decided| decided.request.uid == request.uid) {
+            state.decided.remove(key);
+        }
+        state.queue.end(key, &request.uid, end, now);
+        let is_bound = end == End::Over && matches!(outcome, Outcome::Bind(_));
+        if !is_bound {
+            // The room is given back. Who waits for volumes comes again when they are bound, and those hold the node.
+            state.ledger.remove_uid(key, &request.uid);
+        }
+        if !is_bound || state.welcome(&request, now) {
+            state.due.push(self.cycle.clone());
+        }
+    }
+
+    /// Whether the store still has the Pod: what is under way is not told when all Pods are shown anew.
+    fn is_there(&self, request: &Request) -> bool {
+        let resource = self.base.local.resource::<Pod>();
+        let key = Key::new(&resource.table, &request.namespace, &request.name);
+        self.base.store().get(&key).is_some_and(|entry| *entry.meta.uid == *request.uid)
     }
 
     /// Finds a node. Pure but for reading claims and volumes from the store.
@@ -210,30 +265,25 @@ impl Scheduler {
         volumes::look_up(&self.base.local, request)
     }
 
-    async fn carry_out(&self, key: &str, request: &Request, outcome: Outcome) -> Result<(), ApiError> {
+    async fn write(&self, key: &str, request: &Request, outcome: &Outcome) -> Result<(), ApiError> {
         let about = pod_reference(&request.namespace, &request.name, &request.uid);
         match outcome {
             Outcome::Bind(node) => {
-                self.base.local.bind(&request.namespace, &request.name, &request.uid, &node).await?;
-                self.state.lock().settle(key, request, self.base.now());
+                self.base.local.bind(&request.namespace, &request.name, &request.uid, node).await?;
                 let message = format!("Successfully assigned {key} to {node}");
                 self.base.recorder.normal(&about, "Scheduled", message).await;
             }
             Outcome::WaitForVolumes { node, claims } => {
                 for (claim, volume) in claims {
                     match volume {
-                        Some(volume) => self.promise(&request.namespace, &claim, &volume).await?,
-                        None => self.select_node(&request.namespace, &claim, &node).await?,
+                        Some(volume) => self.promise(&request.namespace, claim, volume).await?,
+                        None => self.select_node(&request.namespace, claim, node).await?,
                     }
                 }
-                // The room is given back: the Pod comes again when its claims are bound, and those hold the node.
-                let mut state = self.state.lock();
-                state.ledger.remove(key);
-                state.queue.excuse(key);
             }
             Outcome::Stuck(why) => {
-                self.report(request, &why).await?;
-                self.base.recorder.warning(&about, "FailedScheduling", why).await;
+                self.report(request, why).await?;
+                self.base.recorder.warning(&about, "FailedScheduling", why.clone()).await;
             }
         }
         Ok(())
@@ -313,12 +363,6 @@ impl State {
         self.queue.stir_lonely(now, |request| request.is_helped_by(namespace, namespace_labels, labels))
     }
 
-    /// A Pod is where it was to be.
-    fn settle(&mut self, key: &str, request: &Request, now: Timestamp) {
-        self.queue.drop_pod(key);
-        self.welcome(request, now);
-    }
-
     /// Those that have been stuck for too long are looked at anew.
     fn flush(&mut self, now: Timestamp) {
         if self.queue.flush(now) {
@@ -373,7 +417,8 @@ impl Controller for Scheduler {
         match table {
             "nodes" => state.ledger.forget_nodes(),
             "pods" => {
-                state.ledger.forget_pods();
+                let state = &mut *state;
+                state.ledger.forget_pods(|key, uid| state.queue.is_under_way(key, uid));
                 state.unread.clear();
                 state.queue.clear();
             }
@@ -393,7 +438,21 @@ impl Controller for Scheduler {
         if due { vec![self.cycle.clone()] } else { Vec::new() }
     }
 
-    fn reconcile<'a>(&'a self, _key: &'a Key) -> BoxFuture<'a, Result<Again, ApiError>> {
-        Box::pin(self.run_cycle())
+    fn follow_up(&self) -> Vec<Key> {
+        std::mem::take(&mut self.state.lock().due)
+    }
+
+    fn workers(&self) -> usize {
+        WRITERS
+    }
+
+    fn reconcile<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Again, ApiError>> {
+        Box::pin(async move {
+            if *key == self.cycle {
+                return Ok(self.run_cycle());
+            }
+            self.carry_out(&key.row).await;
+            Ok(None)
+        })
     }
 }

@@ -11,6 +11,7 @@ use maar_api::{
 };
 use maar_embedded::Chances;
 use maar_testkit::build::{Build, object};
+use maar_testkit::sample::sampled;
 use maar_testkit::scenario::{Arena, Context};
 use proptest::prelude::*;
 use serde_json::json;
@@ -250,7 +251,8 @@ fn live<'a>(context: &'a Context) -> std::pin::Pin<Box<dyn Future<Output = ()> +
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+    // A history takes seconds; the next change is tried with others.
+    #![proptest_config(ProptestConfig { cases: if sampled() { 2 } else { 8 }, ..ProptestConfig::default() })]
 
     #[test]
     fn every_history_could_have_been_written_on_paper(

@@ -203,12 +203,18 @@ impl Ledger {
         true
     }
 
-    /// Forgets all Pods, before they are shown anew.
-    pub(crate) fn forget_pods(&mut self) {
-        let keys: Vec<String> = self.placed.keys().cloned().collect();
+    /// Forgets all Pods but those (by key and uid), before they are shown anew.
+    pub(crate) fn forget_pods(&mut self, but: impl Fn(&str, &str) -> bool) {
+        let others = self.placed.iter().filter(|(key, placed)| !but(key, &placed.uid));
+        let keys: Vec<String> = others.map(|(key, _)| key.clone()).collect();
         for key in keys {
             self.remove(&key);
         }
+    }
+
+    /// Takes the Pod of that uid off its node. Whether it was on one.
+    pub(crate) fn remove_uid(&mut self, key: &str, uid: &str) -> bool {
+        self.placed.get(key).is_some_and(|placed| placed.uid == uid) && self.remove(key)
     }
 
     /// The Pods a term means, with the slot each is on.

@@ -21,6 +21,8 @@ enum State {
     Resting(Timestamp),
     /// To be tried when something changes that may help, or at that time in case a change was overlooked.
     Stuck(Timestamp),
+    /// It was decided about, which is being written; and whether something changed meanwhile that may help.
+    UnderWay { stirred: bool },
     /// Held by gates.
     Gated,
 }
@@ -34,6 +36,32 @@ struct Waiting {
     tried: Timestamp,
 }
 
+impl Waiting {
+    fn is_under_way(&self, uid: &str) -> bool {
+        matches!(self.state, State::UnderWay { .. }) && self.request.uid == uid
+    }
+
+    /// Active, once it has rested.
+    fn rest(&self, now: Timestamp) -> State {
+        let seconds = (FIRST_WAIT << self.attempts.saturating_sub(1).min(8)).min(LONGEST_WAIT);
+        let until = self.tried.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+        if until <= now { State::Active } else { State::Resting(until) }
+    }
+}
+
+/// What came of a Pod that was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It fits nowhere.
+    Stuck,
+    /// It waits for something that others do for it: that it was tried does not count against it.
+    Excused,
+    /// What was decided could not be written.
+    Failed,
+    /// It has its node, or is gone.
+    Over,
+}
+
 type Rank = (Reverse<i32>, u64, String);
 
 /// See the module documentation. Pods are known by `namespace/name`.
@@ -45,6 +73,7 @@ pub(crate) struct Queue {
     stuck: BTreeSet<(Timestamp, String)>,
     /// Those of the stuck that the arrival of another Pod may help.
     lonely: BTreeSet<String>,
+    under_way: BTreeSet<String>,
     next_sequence: u64,
 }
 
@@ -72,10 +101,16 @@ impl Queue {
             attempts: 0,
             tried: Timestamp::MIN,
         };
-        if let Some(known) = known.filter(|_| unchanged) {
-            waiting.state = known.state;
-            waiting.attempts = known.attempts;
-            waiting.tried = known.tried;
+        if let Some(known) = known {
+            if unchanged {
+                waiting.state = known.state;
+            } else if known.is_under_way(&waiting.request.uid) {
+                waiting.state = State::UnderWay { stirred: true };
+            }
+            if unchanged || waiting.is_under_way(&known.request.uid) {
+                waiting.attempts = known.attempts;
+                waiting.tried = known.tried;
+            }
         }
         self.insert(key.to_owned(), waiting);
     }
@@ -93,6 +128,9 @@ impl Queue {
                 if waiting.request.waits_for_others() {
                     self.lonely.insert(key.clone());
                 }
+            }
+            State::UnderWay { .. } => {
+                self.under_way.insert(key.clone());
             }
             State::Gated => {}
         }
@@ -112,6 +150,9 @@ impl Queue {
                 self.stuck.remove(&(until, key.to_owned()));
                 self.lonely.remove(key);
             }
+            State::UnderWay { .. } => {
+                self.under_way.remove(key);
+            }
             State::Gated => {}
         }
         Some(waiting)
@@ -122,19 +163,29 @@ impl Queue {
         self.remove(key);
     }
 
-    /// Forgets everything, before all Pods are shown anew.
+    /// Forgets all but what is under way, before all Pods are shown anew.
     pub(crate) fn clear(&mut self) {
         let next_sequence = self.next_sequence;
+        let under_way: Vec<_> =
+            self.under_way.clone().into_iter().filter_map(|key| Some((self.remove(&key)?, key))).collect();
         *self = Self { next_sequence, ..Self::default() };
+        for (waiting, key) in under_way {
+            self.insert(key, waiting);
+        }
     }
 
-    /// The next Pod to try: the highest priority, the longest wait.
+    /// Whether what was decided about the Pod of that uid is still being written.
+    pub(crate) fn is_under_way(&self, key: &str, uid: &str) -> bool {
+        self.pods.get(key).is_some_and(|waiting| waiting.is_under_way(uid))
+    }
+
+    /// The next Pod to try: the highest priority, the longest wait. It is under way until [`Queue::end`] says what came of it.
     pub(crate) fn next(&mut self, now: Timestamp) -> Option<(String, Arc<Request>)> {
         self.wake(now);
         let key = self.active.first().map(|(_, _, key)| key.clone())?;
         let mut waiting = self.remove(&key)?;
         let request = Arc::clone(&waiting.request);
-        waiting.state = State::Stuck(now.saturating_add(PATIENCE).unwrap_or(Timestamp::MAX));
+        waiting.state = State::UnderWay { stirred: false };
         waiting.attempts += 1;
         waiting.tried = now;
         self.insert(key.clone(), waiting);
@@ -158,6 +209,18 @@ impl Queue {
         for (_, key) in self.stuck.clone() {
             self.try_again(&key, now);
         }
+        self.stir_under_way(|_| true);
+    }
+
+    /// What is written of these may be out of date by the time it stands there.
+    fn stir_under_way(&mut self, helps: impl Fn(&Request) -> bool) {
+        for key in &self.under_way {
+            if let Some(waiting) = self.pods.get_mut(key)
+                && helps(&waiting.request)
+            {
+                waiting.state = State::UnderWay { stirred: true };
+            }
+        }
     }
 
     /// Another Pod was placed: those whom that may help are tried again once they have rested. Whether there are any.
@@ -167,6 +230,7 @@ impl Queue {
         for key in &keys {
             self.try_again(key, now);
         }
+        self.stir_under_way(helps);
         !keys.is_empty()
     }
 
@@ -180,25 +244,32 @@ impl Queue {
         !keys.is_empty()
     }
 
-    /// The Pod waits for something that is under way: that it was tried does not count against it.
-    pub(crate) fn excuse(&mut self, key: &str) {
-        if let Some(mut waiting) = self.remove(key) {
-            waiting.attempts = 0;
-            waiting.tried = Timestamp::MIN;
-            self.insert(key.to_owned(), waiting);
+    /// What was decided about the Pod of that uid has been written, or could not be.
+    pub(crate) fn end(&mut self, key: &str, uid: &str, end: End, now: Timestamp) {
+        if !self.is_under_way(key, uid) {
+            return;
         }
-    }
-
-    /// One Pod is tried again once it has rested.
-    pub(crate) fn try_again(&mut self, key: &str, now: Timestamp) {
         let Some(mut waiting) = self.remove(key) else { return };
-        if matches!(waiting.state, State::Stuck(_)) {
-            let seconds = (FIRST_WAIT << waiting.attempts.saturating_sub(1).min(8)).min(LONGEST_WAIT);
-            let until =
-                waiting.tried.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
-            waiting.state = if until <= now { State::Active } else { State::Resting(until) };
+        let stirred = waiting.state == State::UnderWay { stirred: true };
+        waiting.state = match end {
+            End::Over => return,
+            End::Failed => waiting.rest(now),
+            End::Stuck if stirred => waiting.rest(now),
+            End::Excused if stirred => State::Active,
+            End::Stuck | End::Excused => State::Stuck(now.saturating_add(PATIENCE).unwrap_or(Timestamp::MAX)),
+        };
+        if end == End::Excused {
+            (waiting.attempts, waiting.tried) = (0, Timestamp::MIN);
         }
         self.insert(key.to_owned(), waiting);
+    }
+
+    /// One that is stuck is tried again once it has rested.
+    fn try_again(&mut self, key: &str, now: Timestamp) {
+        if let Some(mut waiting) = self.remove(key) {
+            waiting.state = waiting.rest(now);
+            self.insert(key.to_owned(), waiting);
+        }
     }
 
     /// When the next one has rested or was stuck for too long; now, if one is waiting to be tried.

@@ -7,7 +7,7 @@ use serde_json::{Value, from_value, json};
 use super::filter::{Candidate, Volumes, WaitingClaim};
 use super::ledger::Ledger;
 use super::place::{Placement, Turn, place};
-use super::queue::Queue;
+use super::queue::{End, Queue};
 use super::request::Request;
 use crate::controllers::view::NodeView;
 use crate::controllers::view::tests::noon;
@@ -296,7 +296,11 @@ fn the_queue_goes_by_priority_then_by_age_and_lets_the_stuck_rest() {
     let now = noon();
     let order: Vec<String> = std::iter::from_fn(|| queue.next(now).map(|(key, _)| key)).collect();
     assert_eq!(order, ["high", "old", "new"]);
+    assert_eq!(queue.next_time(now), None, "what was decided about them is being written");
+    // Whether something changes before that is done or after.
+    queue.end("high", "high", End::Stuck, now);
     queue.stir(now);
+    order.iter().skip(1).for_each(|key| queue.end(key, key, End::Stuck, now));
     assert_eq!(queue.next_time(now), Some(now + jiff::SignedDuration::from_secs(1)));
     let later = now + jiff::SignedDuration::from_secs(1);
     assert_eq!(queue.next(later).map(|(key, _)| key).as_deref(), Some("high"));
@@ -313,13 +317,41 @@ fn the_stuck_are_tried_again_after_five_minutes_whatever_happens() {
     queue.set("a", world.request("a", json!({})));
     let minutes = |minutes| noon() + jiff::SignedDuration::from_mins(minutes);
     assert!(queue.next(noon()).is_some());
+    queue.end("a", "a", End::Stuck, noon());
     assert_eq!(queue.next_time(noon()), Some(minutes(5)));
     assert!(!queue.flush(minutes(4)));
     assert!(queue.next(minutes(4)).is_none());
     assert!(queue.flush(minutes(5)));
     assert_eq!(queue.next(minutes(5)).map(|(key, _)| key).as_deref(), Some("a"));
-    queue.excuse("a");
+    queue.end("a", "a", End::Excused, minutes(5));
     assert_eq!(queue.next_time(minutes(5)), Some(minutes(10)), "who waits for a volume is not tried in vain");
+}
+
+#[test]
+fn what_is_under_way_is_kept_and_ends_once() {
+    let mut world = World::default();
+    let mut queue = Queue::default();
+    let now = noon();
+    let second = now + jiff::SignedDuration::from_secs(1);
+    queue.set("a", world.request("a", json!({})));
+    assert!(queue.next(now).is_some());
+    // Nothing that is told of it in the meantime makes it a Pod to be decided about.
+    queue.set("a", world.request("a", json!({})));
+    queue.set("a", world.request("a", json!({"metadata": {"labels": {"app": "b"}}})));
+    queue.stir(now);
+    queue.clear();
+    assert!(queue.is_under_way("a", "a"));
+    assert!(queue.next(second).is_none());
+    queue.end("a", "a", End::Failed, now);
+    assert_eq!(queue.next_time(now), Some(second), "what could not be written is tried again");
+    assert!(queue.next(second).is_some());
+    // Another of the same name has nothing to do with it.
+    queue.set("a", world.request("a", json!({"metadata": {"uid": "other"}})));
+    assert!(!queue.is_under_way("a", "a"));
+    queue.end("a", "a", End::Over, second);
+    assert!(queue.next(second).is_some(), "the other one waits for its own");
+    queue.end("a", "other", End::Over, second);
+    assert!(queue.is_empty());
 }
 
 #[test]
@@ -343,6 +375,7 @@ fn a_placed_pod_stirs_only_those_it_may_help() {
         let mut queue = Queue::default();
         queue.set("a", world.request("a", change));
         queue.next(noon());
+        queue.end("a", "a", End::Stuck, noon());
         let helps = |request: &Request| request.is_helped_by("default", None, &placed.labels);
         assert_eq!(queue.stir_lonely(noon(), helps), want, "{name}");
     }

@@ -9,7 +9,7 @@ use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::{Api, ListParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use maar_streams::dial::Dialing;
 use serde_json::{from_value, json};
 
@@ -53,6 +53,44 @@ async fn a_scheduler_does_not_wait_for_its_events_to_be_written() {
     world.pass(Duration::from_mins(2)).await;
     let told = world.events("good").await;
     assert!(told.contains(&"Scheduled Successfully assigned default/good to node-0".to_owned()), "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scheduler_goes_on_while_a_pod_is_being_bound_and_keeps_its_room() {
+    let mut world = world_with_silence_about("pods/binding", 15).await;
+    let pod = |name: &str, cores: &str| {
+        from_value::<Pod>(json!({"metadata": {"name": name}, "spec": {"containers": [
+            {"name": "c", "image": "i", "resources": {"requests": {"cpu": cores}}}]}}))
+        .unwrap()
+    };
+    let node_of = async |api: &Api<Pod>, name: &str| api.get(name).await.unwrap().spec.unwrap().node_name;
+    let (bad, good) = (Api::<Pod>::namespaced(world.client.clone(), "bad"), world.api::<Pod>());
+    bad.create(&PostParams::default(), &pod("large", "6")).await.unwrap();
+    world.pass(Duration::from_secs(1)).await;
+    // What happens to it in the meantime gives its room to nobody.
+    let label = Patch::Merge(json!({"metadata": {"labels": {"a": "b"}}}));
+    bad.patch("large", &PatchParams::default(), &label).await.unwrap();
+    for (name, cores) in [("small", "1"), ("second", "6")] {
+        good.create(&PostParams::default(), &pod(name, cores)).await.unwrap();
+    }
+    world.pass(Duration::from_secs(2)).await;
+    assert_eq!(node_of(&good, "small").await.as_deref(), Some("node-0"), "it is bound at once");
+    assert_eq!(node_of(&bad, "large").await, None, "it is still being bound");
+    assert_eq!(node_of(&good, "second").await, None, "there is room for one of that size");
+    world.pass(Duration::from_secs(20)).await;
+    assert_eq!(node_of(&bad, "large").await.as_deref(), Some("node-0"));
+    assert_eq!(node_of(&good, "second").await, None);
+    // And one that goes while it is being bound leaves its room behind.
+    good.delete("small", &DeleteParams::default().grace_period(0)).await.unwrap();
+    bad.delete("large", &DeleteParams::default().grace_period(0)).await.unwrap();
+    world.pass(Duration::from_secs(12)).await;
+    assert_eq!(node_of(&good, "second").await.as_deref(), Some("node-0"));
+    bad.create(&PostParams::default(), &pod("brief", "1")).await.unwrap();
+    world.pass(Duration::from_secs(1)).await;
+    bad.delete("brief", &DeleteParams::default().grace_period(0)).await.unwrap();
+    good.create(&PostParams::default(), &pod("last", "2")).await.unwrap();
+    world.pass(Duration::from_secs(2)).await;
+    assert_eq!(node_of(&good, "last").await.as_deref(), Some("node-0"));
 }
 
 #[tokio::test(start_paused = true)]
