@@ -198,8 +198,8 @@ impl Scheduler {
         let Some(Decided { request, outcome }) = self.state.lock().decided.get(key).cloned() else { return };
         let written = self.write(key, &request, &outcome).await;
         let end = match (written, &outcome) {
-            _ if !self.is_there(&request) => End::Over,
-            (Ok(()), Outcome::Bind(_)) => End::Over,
+            _ if !self.is_there(&request) => End::Gone,
+            (Ok(()), Outcome::Bind(_)) => End::Placed,
             (Ok(()), Outcome::WaitForVolumes { .. }) => End::Excused,
             (Ok(()), Outcome::Stuck(_)) => End::Stuck,
             (Err(error), _) => {
@@ -214,14 +214,18 @@ impl Scheduler {
             state.decided.remove(key);
         }
         state.queue.end(key, &request.uid, end, now);
-        let is_bound = end == End::Over && matches!(outcome, Outcome::Bind(_));
-        if !is_bound {
-            // The room is given back. Who waits for volumes comes again when they are bound, and those hold the node.
-            state.ledger.remove_uid(key, &request.uid);
+        if end == End::Placed {
+            if state.welcome(&request, now) {
+                state.due.push(self.cycle.clone());
+            }
+            return;
         }
-        if !is_bound || state.welcome(&request, now) {
-            state.due.push(self.cycle.clone());
+        // The room is given back. Who waits for volumes comes again when they are bound, and those hold the node; they must not
+        // stir each other.
+        if state.ledger.remove_uid(key, &request.uid) && end != End::Excused {
+            state.stir(&self.base);
         }
+        state.due.push(self.cycle.clone());
     }
 
     /// Whether the store still has the Pod: what is under way is not told when all Pods are shown anew.

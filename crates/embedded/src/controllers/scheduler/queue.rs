@@ -58,8 +58,10 @@ pub(crate) enum End {
     Excused,
     /// What was decided could not be written.
     Failed,
-    /// It has its node, or is gone.
-    Over,
+    /// It has its node.
+    Placed,
+    /// There is no such Pod any more.
+    Gone,
 }
 
 type Rank = (Reverse<i32>, u64, String);
@@ -251,8 +253,10 @@ impl Queue {
         }
         let Some(mut waiting) = self.remove(key) else { return };
         let stirred = waiting.state == State::UnderWay { stirred: true };
+        // Who was long under way rests from now on, so that others have their turn.
+        waiting.tried = now;
         waiting.state = match end {
-            End::Over => return,
+            End::Placed | End::Gone => return,
             End::Failed => waiting.rest(now),
             End::Stuck if stirred => waiting.rest(now),
             End::Excused if stirred => State::Active,

@@ -348,9 +348,9 @@ fn what_is_under_way_is_kept_and_ends_once() {
     // Another of the same name has nothing to do with it.
     queue.set("a", world.request("a", json!({"metadata": {"uid": "other"}})));
     assert!(!queue.is_under_way("a", "a"));
-    queue.end("a", "a", End::Over, second);
+    queue.end("a", "a", End::Gone, second);
     assert!(queue.next(second).is_some(), "the other one waits for its own");
-    queue.end("a", "other", End::Over, second);
+    queue.end("a", "other", End::Placed, second);
     assert!(queue.is_empty());
 }
 

@@ -56,6 +56,28 @@ async fn a_scheduler_does_not_wait_for_its_events_to_be_written() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pod_that_cannot_be_bound_gives_its_room_to_those_who_wait() {
+    let mut world = world_with_silence_about("pods/binding", 15).await;
+    let hooks: Api<ValidatingWebhookConfiguration> = Api::all(world.client.clone());
+    let strict = Patch::Json::<()>(
+        from_value(json!([{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"}])).unwrap(),
+    );
+    hooks.patch("silent", &PatchParams::default(), &strict).await.unwrap();
+    world.pass(Duration::from_secs(1)).await;
+    let pod = json!({"metadata": {"name": "large"}, "spec": {"containers": [
+        {"name": "c", "image": "i", "resources": {"requests": {"cpu": "6"}}}]}});
+    let pod: Pod = from_value(pod).unwrap();
+    let bad: Api<Pod> = Api::namespaced(world.client.clone(), "bad");
+    bad.create(&PostParams::default(), &pod).await.unwrap();
+    world.pass(Duration::from_secs(1)).await;
+    world.api::<Pod>().create(&PostParams::default(), &pod).await.unwrap();
+    world.pass(Duration::from_secs(5)).await;
+    assert_eq!(world.get::<Pod>("large").await.spec.unwrap().node_name, None, "the room is spoken for");
+    world.pass(Duration::from_secs(15)).await;
+    assert_eq!(world.get::<Pod>("large").await.spec.unwrap().node_name.as_deref(), Some("node-0"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_scheduler_goes_on_while_a_pod_is_being_bound_and_keeps_its_room() {
     let mut world = world_with_silence_about("pods/binding", 15).await;
     let pod = |name: &str, cores: &str| {

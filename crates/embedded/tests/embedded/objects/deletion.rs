@@ -7,7 +7,7 @@ use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
 
-use crate::cluster;
+use super::cluster;
 
 /// A Pod on a node, so that it is given time.
 async fn placed(client: Client, grace: i64) -> Api<Pod> {

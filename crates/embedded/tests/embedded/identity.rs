@@ -1,7 +1,5 @@
 //! Users over TLS: certificates, tokens, roles, reviews and signing, with `kube` and with `kubectl`.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests fail as tests do")]
-
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -1,7 +1,5 @@
 //! OpenAPI over HTTP: hashes, caching, forms, and documents that follow the CRDs.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
 use http::{Request, Response, header};
 use http_body_util::BodyExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;

@@ -1,6 +1,8 @@
 //! Objects through a `kube::Client` without a socket: create, read, change, watch, delete.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+mod definitions;
+mod deletion;
+mod names;
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
@@ -9,12 +11,6 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchE
 use kube::{Api, Client};
 use maar_embedded::{Cluster, Config};
 use serde_json::json;
-
-mod objects {
-    mod definitions;
-    mod deletion;
-    mod names;
-}
 
 async fn cluster() -> (Cluster, Client) {
     let cluster = Cluster::start(Config { controllers: false, ..Config::simulated(1) }).await.unwrap();

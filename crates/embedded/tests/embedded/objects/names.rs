@@ -5,7 +5,7 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
 
-use crate::{cluster, status};
+use super::{cluster, status};
 
 /// Both clusters have the same seed and thus make the same names.
 #[tokio::test(start_paused = true)]
