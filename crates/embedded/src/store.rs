@@ -8,6 +8,7 @@
 
 mod disk;
 mod entry;
+mod key;
 mod progress;
 mod table;
 
@@ -21,6 +22,7 @@ use serde_json::Value;
 pub(crate) use disk::DiskError;
 pub(crate) use entry::{Draft, decode};
 pub use entry::{Entry, Meta, Owner};
+pub use key::Key;
 pub use progress::Follower;
 use progress::{Progress, Tables};
 pub use table::Event;
@@ -28,36 +30,6 @@ use table::Table;
 
 /// How many events a table remembers for watches that fall behind.
 const DEFAULT_HISTORY: usize = 16_384;
-
-/// Where an object lives: its table and `namespace/name` (or `name`) within it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
-    /// The table, `plural` or `plural.group`.
-    pub table: Arc<str>,
-    /// `namespace/name`, or `name` for cluster-scoped objects.
-    pub row: Arc<str>,
-}
-
-impl Key {
-    /// The key of an object; an empty namespace means cluster-scoped.
-    pub fn new(table: &Arc<str>, namespace: &str, name: &str) -> Self {
-        Self { table: Arc::clone(table), row: row(namespace, name).into() }
-    }
-
-    /// The namespace, empty for cluster-scoped objects.
-    pub fn namespace(&self) -> &str {
-        self.row.split_once('/').map_or("", |(namespace, _)| namespace)
-    }
-
-    /// The object's name.
-    pub fn name(&self) -> &str {
-        self.row.split_once('/').map_or(&*self.row, |(_, name)| name)
-    }
-}
-
-fn row(namespace: &str, name: &str) -> String {
-    if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") }
-}
 
 /// What must be true of a row for an operation to take effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
