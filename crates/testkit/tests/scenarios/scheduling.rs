@@ -1,6 +1,7 @@
 //! What the default scheduler looks at.
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::{Api, runtime::wait::await_condition};
 use maar_testkit::build::{deployment, pod};
 use maar_testkit::read::{is_rolled_out, node, phase, pod_condition};
 use maar_testkit::scenario;
@@ -45,6 +46,13 @@ scenario! {
 scenario! {
     async fn replicas_are_spread_although_they_ask_for_nothing(context) {
         let arena = context.arena();
+        // A node is tainted until somebody has seen that it is ready, and to be spread is a wish only.
+        for name in arena.node_names() {
+            let open = |node: Option<&Node>| {
+                node.and_then(|node| node.spec.as_ref()?.taints.as_ref()).is_some_and(|taints| taints.len() == 1)
+            };
+            await_condition(Api::<Node>::all(arena.client()), &name, open).await.expect("the node is watched");
+        }
         arena.create(deployment("web").replicas(3)).await;
         arena.wait("all to run", "web", is_rolled_out).await;
         let mut nodes: Vec<String> = arena.list::<Pod>("web").await.iter().map(|pod| node(pod).to_owned()).collect();
