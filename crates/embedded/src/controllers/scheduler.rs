@@ -138,8 +138,7 @@ impl Scheduler {
         state.unread.remove(&key);
         if entry.meta.deleting || Self::field(entry, self.fields.scheduler) != NAME {
             state.queue.drop_pod(&key);
-            state.ledger.remove(&key);
-            return false;
+            return state.ledger.remove(&key) && state.stir(&self.base);
         }
         if !state.queue.is_under_way(&key, &entry.meta.uid) {
             state.ledger.remove(&key);
